@@ -223,10 +223,9 @@ def test_a_suite_that_appeared_meanwhile_is_not_replaced(tmp_path: Path, corpus:
 
 
 def test_a_changed_file_behind_a_link_to_a_folder_is_noticed(tmp_path: Path, corpus: Path) -> None:
-    (tmp_path / "links").mkdir()
-    (tmp_path / "real").mkdir()
-    corpus.rename(tmp_path / "real" / "texts.jsonl")
-    (tmp_path / "links" / "to").symlink_to(tmp_path / "real")
+    (tmp_path / "links" / ".real").mkdir(parents=True)
+    corpus.rename(tmp_path / "links" / ".real" / "texts.jsonl")
+    (tmp_path / "links" / "to").symlink_to(tmp_path / "links" / ".real")
     (tmp_path / "links" / "back").symlink_to(tmp_path / "links")
     wanted = configure(TASKS, corpus=(str(tmp_path / "links"),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from time import process_time
 
 import pytest
 
@@ -15,6 +14,7 @@ from fathom.score import answers, chinese, rouge
 from fathom.score.judge_texts import object_at_end
 from fathom.score.registry import ScoringRow, metrics
 from fathom.score.unwrapping import readable, unwrapped
+from linear_time import assert_linear, seconds
 
 KEY = "a1b2c3d4-0000-4000-8000-123456789abc"
 PIECES = ("1", " ", "{'a': ", "'", "…?")
@@ -71,18 +71,13 @@ def _score(score: Callable[[ScoringRow], object], row: ScoringRow, reply: str) -
 def _seconds(read: Callable[[str], object], reply: str) -> float:
     for cache in (readable, rouge._sentences, chinese._words):
         cache.cache_clear()
-    start = process_time()
-    read(reply)
-    return process_time() - start
+    return seconds(read, reply)
 
 
 @pytest.mark.parametrize("piece", [*PIECES, *(pytest.param(piece, marks=pytest.mark.slow) for piece in MORE_PIECES)])
 def test_every_scorer_and_reader_takes_linear_time(piece: str) -> None:
-    short, long = ((piece * size)[:size] for size in (1_500, 6_000))
     for name, read in _scorers():
-        if _seconds(read, long) > 0.004:  # the square of 6,000 steps would take more
-            ratio = min(_seconds(read, long) for _ in range(3)) / min(_seconds(read, short) for _ in range(3))
-            assert ratio < 9, (name, ratio)  # a square would be 16
+        assert_linear(name, partial(_seconds, read), piece)
 
 
 def test_the_last_braces_are_those_of_the_released_pattern() -> None:

@@ -418,18 +418,18 @@ def test_a_damaged_or_oversized_member_is_a_problem(tmp_path: Path, monkeypatch:
     found = found_in(tmp_path, "qasper", "musique")
     assert list(found.documents) == ["musique"]
     assert "cannot be unpacked: Bad CRC-32" in found.problems[0]
-    monkeypatch.setattr("fathom.documents.records.reading.MOST_BYTES", 10)
-    assert "it is larger than" in found_in(tmp_path, "musique").problems[0]
+    monkeypatch.setattr("fathom.storage.foreign.MOST_UNPACKED", 10)
+    assert "is larger than" in found_in(tmp_path, "musique").problems[0]
 
 
 def test_an_archive_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("qasper.jsonl", b" " * 1_000_000)
         archive.writestr("musique.jsonl", jsonl([longbench("Passage 1:\nD", "Q?")]))
-    monkeypatch.setattr("fathom.documents.records.reading.SMALL", 100_000)
+    monkeypatch.setattr("fathom.storage.foreign.SMALL", 100_000)
     found = found_in(tmp_path, "qasper", "musique")
     assert list(found.documents) == ["musique"]
-    assert "is compressed" in found.problems[0]
+    assert "compressed 1,014 times" in found.problems[0]
 
 
 def test_a_table_that_is_too_large_to_be_read_at_once_is_a_problem(

@@ -14,6 +14,7 @@ from fathom.board.downloads import FORMAT
 from fathom.plugins.names import system_name
 from fathom.printing import readable
 from fathom.storage.checksums import CHECKSUM, check_content, check_format
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError, Json
 
 FILE = "downloads/all.json"
@@ -98,7 +99,7 @@ def read_snapshot(path: Path) -> Snapshot:
     """
     file = path / FILE if path.is_dir() else path
     try:
-        return snapshot(file.read_bytes(), file)
+        return snapshot(read_regular(file), file)
     except OSError as error:
         raise FathomError(f"{file}: cannot be read: {error.strerror}; expected the folder of a site") from None
     except FathomError:

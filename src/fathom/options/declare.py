@@ -37,6 +37,7 @@ from typing import (
 )
 
 from fathom.plugins.extras import missing_library
+from fathom.storage.foreign import read_regular
 from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
 
@@ -482,7 +483,7 @@ def read_config(path: Path, options: type) -> Config:
         FathomError: The file cannot be read, or names something that is no option; the message names the nearest one.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise FathomError(f"--config {path}: {error.strerror or error}") from None
     content = parse_toml(data, f"--config {path}")

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fathom.documents.records import walk
-from fathom.documents.records.reading import MOST_BYTES, MOST_TIMES, SMALL
 from fathom.models.answers import to_reply
 from fathom.models.inspect_client import read_output
 from fathom.models.request_mode import answered_to_cap
 from fathom.models.wire import SERVED_CHARACTERS
 from fathom.rows.parts import MOST, Part, ReadOptions, Record, first_key, head_of, report_metric
 from fathom.rows.schema import check_rows, to_frame
+from fathom.storage.foreign import check_member, open_regular
 from fathom.suites.registry import task_name, tasks
 from fathom.types import Facet, FathomError, Row, Status
 
@@ -137,14 +137,11 @@ def _check_archive(log: Path) -> None:
     if log.suffix != ".eval":
         return
     try:
-        with zipfile.ZipFile(log) as archive:
-            members = archive.infolist()
+        with open_regular(log) as stream, zipfile.ZipFile(stream) as archive:
+            for member in archive.infolist():
+                check_member(member)
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise _unreadable(log, error) from error
-    for member in members:
-        size, packed = member.file_size, member.compress_size
-        if size > MOST_BYTES or (size > SMALL and size > MOST_TIMES * packed):
-            raise FathomError(f"{log}: {member.filename!r} unpacks to {size:,} bytes; the log is refused")
 
 
 def _first_metric(sample: EvalSample, options: ReadOptions) -> str:

@@ -28,9 +28,11 @@ from fathom.rows.parts import (
     choose_metric,
     first_key,
     has_text,
+    head_of,
     whole,
     with_score,
 )
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError, Row
 
 RESULTS, PREDICTIONS, OUTPUTS = "results.yml", "byob_predictions.jsonl", "nemo-evaluator-per-sample-outputs"
@@ -48,7 +50,7 @@ def recognises(path: Path) -> bool:
 
 
 def _looks_like_results(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8", errors="replace")[: 1 << 16]
+    text = head_of(path, 1 << 16)
     return all(f"\n{name}:" in f"\n{text}" for name in ("config", "results", "target"))
 
 
@@ -76,7 +78,7 @@ def _yaml(path: Path) -> Mapping[str, Any]:
     import yaml
 
     try:
-        return as_mapping(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return as_mapping(yaml.safe_load(read_regular(path).decode()))
     except (OSError, UnicodeError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read: {(str(error).splitlines() or ['damaged'])[0]}") from None
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from fathom.documents.records import walk
 from fathom.rows.parts import Part, ReadOptions, Record, as_mapping, as_text, has_text, read_json, whole, with_score
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError, Row
 
 _SCORES = ("correct", "is_correct", "cascade_correct")
@@ -141,7 +142,7 @@ def _length(file: Path) -> int:
 def _datasets(path: Path) -> list[Mapping[str, Any]]:
     """The data sets of a configuration whose values are literals."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(read_regular(path).decode())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []
     lists = [

@@ -13,6 +13,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from fathom.rows.schema import SCHEMA
+from fathom.storage.foreign import open_regular, read_regular
 from fathom.tokens.length import parse_length
 from fathom.types import FathomError, Row, Tell
 
@@ -208,9 +209,7 @@ def read_json(path: Path) -> Any:
         FathomError: The file cannot be read, is larger than 2 GiB, or is not JSON.
     """
     try:
-        if path.stat().st_size > LARGEST:
-            raise FathomError(f"{path}: larger than {LARGEST >> 30} GiB; split it, or convert it to JSONL rows")
-        return json.loads(path.read_bytes())
+        return json.loads(read_regular(path, LARGEST))
     except (OSError, UnicodeError) as error:
         raise FathomError(f"{path}: cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
@@ -221,7 +220,7 @@ def read_json(path: Path) -> Any:
 def head_of(path: Path, size: int = 2048) -> str:
     """The start of a file as text; "" if it cannot be read."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             return stream.read(size).decode("utf-8", "replace")
     except OSError:
         return ""

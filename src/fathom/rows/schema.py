@@ -32,6 +32,7 @@ from fathom.documents.records import (
 from fathom.score.registry import metric_name
 from fathom.storage.atomic import whole_file
 from fathom.storage.encodings import PROBED, encoding_of
+from fathom.storage.foreign import RefusedFileError, check_parquet
 from fathom.suites.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
@@ -177,6 +178,7 @@ def _large_table(path: Path) -> pl.LazyFrame | None:
     if path.suffix.lower() != ".parquet" or not path.is_file():
         return None
     with readable_table(path):
+        _check_parquet(path)
         # Another process that reads it may have another working directory.
         rows = pl.scan_parquet(path.absolute(), glob=False)
         return rows if rows.select(pl.len()).collect().item() > LARGE else None
@@ -371,6 +373,18 @@ def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
         yield rows.slice(start, LARGE)
 
 
+def _check_parquet(path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        check_parquet(pyarrow.parquet.read_metadata(path), path.stat().st_size)
+    except RefusedFileError:
+        raise
+    except (pyarrow.ArrowException, OSError):
+        pass  # which polars reports
+
+
 def read_table(path: Path) -> pl.DataFrame:
     """Read any table, in any format of ``documents.records.TABLES``; all columns except those of Parquet are texts.
 
@@ -385,6 +399,7 @@ def read_table(path: Path) -> pl.DataFrame:
     with readable_table(str(file), suffix), unpacked(file) as place:
         plain = place.suffix.lower() == suffix
         if suffix == ".parquet" and plain:
+            _check_parquet(place)
             return pl.read_parquet(place, glob=False)
         if suffix in (".csv", ".tsv"):
             # All columns as text first: the first rows do not show whether a column holds numbers later.

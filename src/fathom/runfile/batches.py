@@ -5,7 +5,6 @@ A batch is ``intended`` from the moment before its upload until the provider's n
 again.
 """
 
-import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Literal
 
 from fathom.runfile.ledger import Key
 from fathom.runfile.place import StorePlace
-from fathom.runfile.store import BUSY_SECONDS, clear_errors, reading
+from fathom.runfile.store import clear_errors, open_for_writing, reading
 
 FILE = "batches.sqlite"
 MARK = "fathom-"
@@ -99,7 +98,8 @@ class BatchStore:
         self.folder = folder
         self.file = file
         with clear_errors(folder, file), ExitStack() as opening:
-            self._db = sqlite3.connect(folder / file, timeout=BUSY_SECONDS)
+            self._db = open_for_writing(folder, file)
+            self._db.isolation_level = "DEFERRED"
             opening.callback(self._db.close)
             if alone:
                 self._db.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
@@ -203,8 +203,9 @@ def without_batches(folder: Path, file: str) -> Iterator[None]:
     Raises:
         FathomError: One is open.
     """
-    with closing(sqlite3.connect(folder / file, timeout=BUSY_SECONDS, isolation_level=None)) as db:
+    with ExitStack() as stack:
         with clear_errors(folder, file):
+            db = stack.enter_context(closing(open_for_writing(folder, file)))
             # A reader's lock, until the file is closed or this process ends.
             db.execute("BEGIN")
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()

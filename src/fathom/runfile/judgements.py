@@ -20,7 +20,7 @@ from fathom.models.protocol import Settings
 from fathom.models.usage import counted, paid, with_counts
 from fathom.runfile.ledger import enter_wal, leave_wal, storable, without_secrets
 from fathom.runfile.place import StorePlace
-from fathom.runfile.store import BUSY_SECONDS, StoredReply, clear_errors, reading
+from fathom.runfile.store import StoredReply, clear_errors, open_for_writing, reading
 from fathom.runfile.store_checks import Formats, Rows, add_checksums, check_rows
 from fathom.safety.secrets import hide_in_text, hide_secrets
 from fathom.score.judge import Case, Conversation
@@ -233,7 +233,7 @@ class JudgementStore:
         self.judge = judge
         self._version = fathom_version()
         with clear_errors(folder, FILE), ExitStack() as opening:
-            self._db = sqlite3.connect(folder / FILE, timeout=BUSY_SECONDS, isolation_level=None)
+            self._db = open_for_writing(folder, FILE)
             opening.callback(self._db.close)
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")

@@ -20,7 +20,6 @@ from fathom.runfile.journal import Key as Key
 from fathom.runfile.place import StorePlace
 from fathom.runfile.serving import ServedReply, served_replies
 from fathom.runfile.store import (
-    BUSY_SECONDS,
     CHECKED,
     FILE,
     PAGE_BYTES,
@@ -28,6 +27,7 @@ from fathom.runfile.store import (
     SPLIT,
     Totals,
     clear_errors,
+    open_for_writing,
     read_totals,
 )
 from fathom.runfile.store_checks import add_checksums
@@ -59,7 +59,7 @@ class Ledger:
         self.worker = worker
         self._version = fathom_version()
         with clear_errors(folder), ExitStack() as opening:
-            self._db = sqlite3.connect(folder / FILE, timeout=BUSY_SECONDS, isolation_level=None)
+            self._db = open_for_writing(folder, FILE)
             opening.callback(self._db.close)
             self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             enter_wal(self._db)

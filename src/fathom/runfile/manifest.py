@@ -19,6 +19,7 @@ from fathom.models.thinking import MODES, PROMPTS
 from fathom.safety.secrets import hide_in_address, hide_in_command, hide_secrets
 from fathom.storage.atomic import whole_file
 from fathom.storage.checksums import CHECKSUM, check_content, check_format, with_checksum
+from fathom.storage.foreign import check_files, read_regular
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
@@ -203,7 +204,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / FILE
     try:
-        manifest = json.loads(path.read_text("utf-8"))
+        check_files(folder, (FILE,))
+        manifest = json.loads(read_regular(path))
         json.dumps(manifest, ensure_ascii=False, allow_nan=False).encode()  # no infinite numbers, no lone surrogates
     except FileNotFoundError:
         raise FathomError(

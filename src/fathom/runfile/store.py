@@ -23,6 +23,7 @@ from fathom.runfile.journal import asked_again
 from fathom.runfile.serving import ServedReply, cut_in, served_column, served_replies
 from fathom.runfile.store_checks import Formats, Rows, check_rows
 from fathom.runfile.worker import Worker
+from fathom.storage.foreign import BESIDE, check_files, check_schema
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
 
 FILE = "replies.sqlite"
@@ -306,13 +307,33 @@ def reading(folder: Path, file: str = FILE) -> Iterator[sqlite3.Connection]:
     """Open the store, or another file of the folder, for reading only.
 
     Raises:
-        FathomError: It does not exist.
+        FathomError: It does not exist, or another program made it; see ``fathom.storage.foreign``.
     """
     path = folder / file
+    check_files(folder, (file + end for end in BESIDE))
     if not path.is_file():
         raise FathomError(f"{folder}: no run here ({file} is missing); expected a folder written by fathom run")
     with ExitStack() as stack:
-        yield stack.enter_context(closing(_open(path.resolve(), stack)))
+        db = stack.enter_context(closing(_open(path.resolve(), stack)))
+        check_schema(db, path)
+        yield db
+
+
+def open_for_writing(folder: Path, file: str) -> sqlite3.Connection:
+    """Open or make a file of a run folder, in which each statement is a transaction of its own.
+
+    Raises:
+        FathomError: Another program made it; see ``fathom.storage.foreign``.
+        sqlite3.Error: It cannot be opened.
+    """
+    check_files(folder, (file + end for end in BESIDE))
+    db = sqlite3.connect(folder / file, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        check_schema(db, folder / file)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:

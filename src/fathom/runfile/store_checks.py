@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from fathom.printing import printable
 from fathom.storage.checksums import check_format, row_checksum
+from fathom.storage.foreign import time_limit
 from fathom.types import FathomError
 
 _ADVICE = "restore it from a copy, or move it away and run the same command again"
@@ -110,6 +111,11 @@ def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
         FathomError: It is damaged, or written by a newer version.
         sqlite3.Error: It cannot be read at all.
     """
+    with time_limit(db, path):
+        return _check_rows(db, path, formats)
+
+
+def _check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
     interrupts = know_checksums(db)
     version = _format_of(db)
     if version:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fathom.storage.foreign import open_regular
 from fathom.types import FathomError, Json
 
 CHECKSUM = "checksum"
@@ -68,7 +69,7 @@ def file_facts(path: Path) -> dict[str, Json]:
     Raises:
         OSError: The file cannot be read.
     """
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         return {"bytes": stream.tell(), "sha256": digest}
 

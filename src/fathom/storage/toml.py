@@ -1,11 +1,16 @@
 """Reads TOML: one reader for all files that users write, with one message for what is wrong."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from fathom.storage.encodings import decode
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError
+
+_LONG_KEY = re.compile(r"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}")
+"""A key of more parts than any file has: tomllib takes quadratic time for it, and its tables are nested as deeply."""
 
 
 def parse_toml(content: bytes | str, where: str) -> dict[str, Any]:
@@ -19,8 +24,11 @@ def parse_toml(content: bytes | str, where: str) -> dict[str, Any]:
         FathomError: It is not valid TOML.
     """
     try:
-        return tomllib.loads(content.removeprefix("\ufeff") if isinstance(content, str) else decode(content))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        text = content.removeprefix("\ufeff") if isinstance(content, str) else decode(content)
+        if match := _LONG_KEY.search(text):
+            raise RecursionError(f"line {text.count(chr(10), 0, match.start()) + 1}")
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError also for a number of more than 4,300 digits
         raise FathomError(f"{where}: not valid TOML: {_reason(error)}; correct the file") from None
 
 
@@ -36,7 +44,7 @@ def read_toml(path: Path, where: str = "") -> dict[str, Any]:
     """
     where = where or str(path)
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise FathomError(f"{where}: cannot be read: {error.strerror or error}") from None
     return parse_toml(content, where)

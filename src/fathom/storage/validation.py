@@ -13,6 +13,7 @@ from annotated_types import Ge, Lt, MaxLen
 from pydantic import BeforeValidator, ConfigDict, Strict, StringConstraints, TypeAdapter, ValidationError
 
 from fathom.storage.encodings import decode
+from fathom.storage.foreign import read_regular
 from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
 
@@ -135,7 +136,7 @@ def content_of(path: Path) -> bytes:
         FathomError: It cannot be read.
     """
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from error
 

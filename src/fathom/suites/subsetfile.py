@@ -24,6 +24,8 @@ from typing_extensions import TypedDict
 
 from fathom.storage.atomic import whole_file
 from fathom.storage.checksums import CHECKSUM, check_content, check_format, with_checksum
+from fathom.storage.encodings import decode
+from fathom.storage.foreign import read_regular
 from fathom.storage.schema import MismatchError, read_as
 from fathom.types import FathomError, Json, Member, Subset
 
@@ -61,7 +63,7 @@ def read_subset(path: Path) -> Subset:
         FathomError: The file cannot be read, is not a subset, or has an invalid field; the message names the field.
     """
     try:
-        content = json.loads(Path(path).read_text("utf-8-sig"))
+        content = json.loads(decode(read_regular(Path(path))))
         json.dumps(content, ensure_ascii=False).encode()  # lone surrogates could not be written again
     except OSError as error:
         raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None

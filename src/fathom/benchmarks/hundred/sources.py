@@ -27,7 +27,7 @@ from fathom.types import Document, Question
 
 # ------------------------------------------------------------ news: CNN/DailyMail, and Multi-News in its authors' form
 
-_LINE_END = re.compile(r"[ \t]*NEWLINE_CHAR[ \t]*")
+_LINE_END = re.compile(r"(?:(?<![ \t])[ \t]+)?NEWLINE_CHAR[ \t]*")
 _SEPARATOR = "|||||"
 
 

@@ -14,7 +14,7 @@ _PAIRS = {"“": "”", "„": "“”", "‘": "’", "«": "»", "‹": "›"}
 _QUOTES = "'\"" + "".join(_PAIRS)
 _LOOKS_QUOTED = re.compile(rf"(?:(?:np\.|numpy\.)?array\()?[\[(]\s*(?:u|np\.\w+\(|array\()?[\[({_QUOTES}]")
 _LOOKS_KEYED = re.compile(r"\{\s*u?['\"]")
-_LOOKS_PLAIN = re.compile(r"\[[^\[\]]*[,;|'\"“”][^\[\]]*\]")
+_LOOKS_PLAIN = re.compile(r"\[[^\[\],;|'\"“”]*+[,;|'\"“”][^\[\]]*+\]")
 _LOOKS_NUMERIC = re.compile(
     r"(?:(?:np\.|numpy\.)?array\(\s*)?[\[{]\s*(?:[-+]?[\d.]+|nan|None)(?:[\s,]+(?:[-+]?[\d.]+|nan|None))*\s*[\]}]\s*\)?"
 )

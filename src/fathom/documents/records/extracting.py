@@ -34,7 +34,7 @@ _WIDE_GAP = 1.0  # space between two cells of a row, in heights of the line
 _PARAGRAPH_GAP = 0.25  # space between two paragraphs beyond that between their lines, in heights of the line
 _PROSE = 0.6  # median width of the lines of a column of prose, as a share of the column
 _LINE_HYPHEN = re.compile("[\ufffe\x02][\r\n]*")
-_LINE_END_SPACES = re.compile(r"[ \t]+$", re.MULTILINE)
+_LINE_END_SPACES = re.compile(r"(?<![ \t])[ \t]+$", re.MULTILINE)  # from the first only: linear time
 _UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top, in points from the lower left corner of the page."""

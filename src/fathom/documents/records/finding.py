@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from fathom.documents.records.streams import COMPRESSED
 from fathom.plugins.names import first_of
+from fathom.storage.foreign import RefusedFileError, is_inside, open_regular
 from fathom.types import FathomError
 
 TEXTS = (".txt", ".md")
@@ -329,7 +330,7 @@ def _is_repository(root: Path) -> bool:
 
 
 class Walker:
-    """The files below a folder, one by one, following links to folders.
+    """The files below a folder, one by one, following links that stay within it.
 
     Attributes:
         root: A folder, or a single file.
@@ -354,6 +355,7 @@ class Walker:
         self._by_parts = by_parts
         self._left: list[str] = []
         self._strange: list[str] = []
+        self._outside: list[str] = []
         self._pruned = pruned
         self._skipped: list[str] = []
         self._seen: set[str] = set()
@@ -385,7 +387,13 @@ class Walker:
     def unread(self) -> tuple[Unread, ...]:
         """Files that were left out so far, with the reason."""
         strange = unread(self.root, self._strange, "neither files nor folders")
-        return (*strange, *unread(self.root, self._left, "hidden"), *unread(self.root, self._skipped, GENERATED))
+        outside = unread(self.root, self._outside, "links that lead out of the folder; copy the files into it")
+        return (
+            *strange,
+            *outside,
+            *unread(self.root, self._left, "hidden"),
+            *unread(self.root, self._skipped, GENERATED),
+        )
 
     def _names(self, below: str) -> Iterator[str]:
         """The sorted contents of a folder, whose path below the root ends with a slash; so do those of its folders."""
@@ -403,6 +411,8 @@ class Walker:
                 for entry in entries:
                     if not self._all and entry.name.startswith("."):
                         self._left.append(below + entry.name)
+                    elif entry.is_symlink() and not is_inside(self.root, Path(entry.path)):
+                        self._outside.append(below + entry.name)
                     elif entry.name in self._pruned and _is_folder(entry):
                         self._skipped.append(f"{below}{entry.name}/")
                     elif _is_folder(entry):
@@ -446,7 +456,7 @@ def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
 
 
 def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
-    """All files below a folder, following links to folders.
+    """All files below a folder, following links that stay within it.
 
     Args:
         root: A folder, or a single file.
@@ -483,10 +493,12 @@ def _by_folder(names: Collection[str]) -> list[str]:
 
 
 def pointer(path: Path) -> str:
-    """What a file is that stands for one that was not downloaded, and what to do; "" for any other file."""
+    """What a file is that cannot be read: no regular file, or a stand-in for one that was not downloaded; else ""."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(_POINTER_BYTES)
+    except RefusedFileError as error:
+        return f"is {error}"
     except OSError:
         return ""
     if len(head) < _POINTER_BYTES and head.startswith(b"version https://git-lfs.github.com/spec/"):

@@ -30,12 +30,11 @@ from fathom.documents.records.streams import (
 )
 from fathom.documents.records.tables import read_csv, read_workbook
 from fathom.storage.encodings import older_encoding
+from fathom.storage.foreign import check_member, check_parquet, check_table
 from fathom.types import FathomError
 
 BATCH_ROWS = 64
-MOST_BYTES = 4 << 30  # maximum bytes of an unpacked file of an archive
-MOST_TIMES = 100  # maximum compression ratio of a large file in an archive
-SMALL = 256 << 20  # bytes that are unpacked at any ratio
+BATCH_BYTES = 1 << 30
 COPIED_BYTES = 1 << 20
 _FILE_OF_ARROW = b"ARROW1"  # start of the file format; anything else is a stream
 AT_ONCE = 1 << 20  # characters read at a time
@@ -121,13 +120,7 @@ def _unpack(file: File, place: Path) -> None:
     with zipfile.ZipFile(file.path) as archive:
         # Never unpack more than the size stated in the archive.
         member = archive.getinfo(file.inside)
-        if member.file_size > MOST_BYTES:
-            raise zipfile.BadZipFile(f"it is larger than {MOST_BYTES >> 30} GiB")
-        if member.file_size > max(SMALL, MOST_TIMES * member.compress_size):
-            raise zipfile.BadZipFile(
-                f"it is compressed {member.file_size / max(1, member.compress_size):,.0f} times, to "
-                f"{member.file_size >> 20:,} MiB; unpack the archive yourself if that is right"
-            )
+        check_member(member)
         with archive.open(member) as packed, place.open("wb") as stream:
             while piece := packed.read(COPIED_BYTES):
                 stream.write(piece)
@@ -332,19 +325,25 @@ def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    number = 0
+    number = plain = 0
     try:
         source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else path
+        size = source.size() if isinstance(source, pa.BufferReader) else path.stat().st_size
         with pq.ParquetFile(source) as file:
             names = file.schema_arrow.names
             wanted = _wanted(names, columns)
             if not wanted:
+                check_parquet(file.metadata, size)
                 # Names alone identify the content, and cost nothing to read.
                 yield from (Record(row + 1, dict.fromkeys(names)) for row in range(file.metadata.num_rows))
                 return
             # Parquet treats a dot in a column's name as a path to a nested column.
             dotted = any("." in name for name in wanted)
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=None if dotted else wanted):
+            # Each row of a batch can hold the largest value, which is stored once.
+            rows = max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, check_parquet(file.metadata, size))))
+            for batch in file.iter_batches(batch_size=rows, columns=None if dotted else wanted):
+                plain += batch.nbytes
+                check_table(number, len(names), plain, size)
                 for index in range(batch.num_rows):
                     number += 1
                     yield _parse_row(number, names, wanted, batch, index)
@@ -358,11 +357,12 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
     """An Arrow stream, as the ``datasets`` library keeps tables on disk, or an Arrow file."""
     import pyarrow as pa
 
-    number = 0
+    number = plain = 0
     try:
         # Not memory-mapped: if the file shrank while being read, the process would crash.
         source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else pa.OSFile(str(path))
         with source:
+            size = source.size()
             is_file = source.read(len(_FILE_OF_ARROW)) == _FILE_OF_ARROW
             source.seek(0)
             with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source) as table:
@@ -370,6 +370,8 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
                 wanted = _wanted(names, columns)
                 batches = (table.get_batch(at) for at in range(table.num_record_batches)) if is_file else table
                 for batch in batches:
+                    plain += batch.nbytes
+                    check_table(number + batch.num_rows, len(names), plain, size)
                     batch.validate(full=True)  # reading a damaged one would crash the process
                     for index in range(batch.num_rows):
                         number += 1

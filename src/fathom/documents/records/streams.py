@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from fathom.storage.encodings import PROBED, encoding_of
+from fathom.storage.foreign import RefusedFileError, check_expansion, open_regular
 
 COMPRESSED = (".gz", ".zst")
 CHUNK_BYTES = 1 << 16
+PIECE_BYTES = 1 << 12  # of zstd
 LONGEST_LINE = 1 << 30
 MOST_AT_ONCE = 1 << 30  # maximum bytes of a file that must be read as a whole
 
@@ -111,7 +113,7 @@ def read_whole(path: Path) -> bytes:
 
 def _decompress(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             raw = iter(lambda: file.read(CHUNK_BYTES), b"")
             if path.suffix.lower() == ".gz":
                 yield from _frames(raw, lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), (zlib.error,))
@@ -119,6 +121,8 @@ def _decompress(path: Path) -> Iterator[bytes]:
                 yield from _zst_frames(raw)
             else:
                 yield from raw
+    except RefusedFileError as error:
+        raise DamagedError(f"is {error}") from error
     except OSError as error:
         raise DamagedError(f"cannot be read: {error.strerror or error}") from error
 
@@ -129,7 +133,9 @@ def _zst_frames(raw: Iterable[bytes]) -> Iterator[bytes]:
     def start() -> _Decompressor:
         return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
 
-    return _frames(raw, start, (zstandard.ZstdError,))
+    # A few bytes can stand for 128 KiB: in small pieces, so that not too much is unpacked before it is checked.
+    pieces = (chunk[at : at + PIECE_BYTES] for chunk in raw for at in range(0, len(chunk), PIECE_BYTES))
+    return _frames(pieces, start, (zstandard.ZstdError,))
 
 
 def _frames(
@@ -137,13 +143,18 @@ def _frames(
 ) -> Iterator[bytes]:
     """Decompress consecutive frames, as written by ``cat a.gz b.gz`` and parallel compressors."""
     frame: _Decompressor | None = None
+    packed = plain = 0
     try:
         for chunk in raw:
             rest = chunk
+            packed += len(chunk)
             # Zero padding after the last frame is allowed; tapes and some tools write it.
             while rest and (frame is not None or rest.strip(b"\0")):
                 frame = frame or start()
-                yield frame.decompress(rest)
+                piece = frame.decompress(rest)
+                plain += len(piece)
+                check_expansion(plain, packed)
+                yield piece
                 rest = frame.unused_data if frame.eof else b""
                 frame = None if frame.eof else frame
     except errors as error:

@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 
 from fathom.documents.records import path_text
 from fathom.plugins.usertable import read_table
+from fathom.storage.foreign import read_regular
 from fathom.storage.schema import MismatchError, among, read_as
 from fathom.types import Document, FathomError
 
@@ -90,7 +91,7 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
         if name != NONE:
             path = Path(name)
             try:
-                content = path.read_bytes()
+                content = read_regular(path)
             except OSError as error:
                 raise FathomError(f"`errata` {path_text(path)}: cannot be read: {error.strerror or error}") from None
             errata |= read_table(content, f"`errata` {path_text(path)}", _erratum)

@@ -16,6 +16,7 @@ from fathom.documents.sources.finder import check_folder
 from fathom.documents.sources.wording import CONTEXT, around_context, checksum_of, fields_of, format_string
 from fathom.plugins.discovery import declared
 from fathom.storage.encodings import decode
+from fathom.storage.foreign import read_regular
 from fathom.storage.toml import parse_toml
 from fathom.suites.build.config import RECORDS, BuildConfig
 from fathom.suites.registry import get_task
@@ -246,7 +247,7 @@ def _checked(task: Task, texts: Mapping[str, str], source: str, where: str) -> T
 
 def _content(path: Path) -> str:
     try:
-        return decode(path.read_bytes())
+        return decode(read_regular(path))
     except (OSError, ValueError) as error:
         raise FathomError(f"{path_text(path)}: cannot be read: {error}") from error
 

@@ -18,6 +18,7 @@ from fathom.storage.checksums import (
     file_facts,
     with_checksum,
 )
+from fathom.storage.foreign import check_files, read_regular
 from fathom.storage.schema import MismatchError, read_as
 from fathom.suites.registry import task_name
 from fathom.suites.suitefile.fresh import check_contents, fresh_folder
@@ -30,7 +31,7 @@ from fathom.suites.suitefile.samples import (
     read_groups,
     sample_of,
 )
-from fathom.suites.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
+from fathom.suites.suitefile.texts import DOCUMENTS, Texts, open_table, readable, write_documents
 from fathom.suites.suitefile.where import (
     Values,
     Where,
@@ -225,11 +226,10 @@ class BuiltSuite:
     def sizes(self) -> dict[str, int]:
         """Characters of all texts by document id, in the order of the file."""
         import pyarrow.compute
-        import pyarrow.parquet
 
         sizes: dict[str, int] = {}
         with readable(self.folder / DOCUMENTS):
-            file = pyarrow.parquet.ParquetFile(self._documents, page_checksum_verification=True)
+            file = open_table(self._documents)
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group, columns=["id", "text"])
                 sizes |= zip(
@@ -264,6 +264,7 @@ def open_suite(folder: Path) -> BuiltSuite:
     Raises:
         FathomError: It is not a suite, or its manifest cannot be read.
     """
+    check_files(folder, FILES)
     if not is_suite(folder):
         raise FathomError(f"{folder} is not a built suite (it has no {MANIFEST}); make one with `fathom build`")
     return BuiltSuite(folder, read_manifest(folder))
@@ -277,7 +278,7 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read ({error}); build the suite again with `force`") from error
     if not isinstance(manifest, dict) or manifest.get("fathom") != "suite":

@@ -11,7 +11,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from fathom.suites.suitefile.texts import need_columns, readable
+from fathom.suites.suitefile.texts import need_columns, open_table, readable
 from fathom.types import Facet, Part, Sample, Span
 
 SAMPLES = "samples.parquet"
@@ -104,10 +104,8 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
     Raises:
         FathomError: The file is missing or damaged.
     """
-    import pyarrow.parquet
-
     with readable(path):
-        file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+        file = open_table(path)
         need_columns(path, file.schema_arrow.names, ("id",))
         # Each on its own: batches of several would hold more long prompts than were written together.
         batches = (file.iter_batches(_GROUP, row_groups=[at], columns=columns) for at in range(file.num_row_groups))
@@ -123,10 +121,8 @@ class SamplesById(Mapping[str, Sample]):
     """Samples with their recipes by id, read on demand in groups, the most recent of which are kept."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow.parquet
-
         with readable(path):
-            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+            self._file = open_table(path)
             need_columns(path, self._file.schema_arrow.names, ("id",))
             self._group: dict[str, int] = {
                 id: group

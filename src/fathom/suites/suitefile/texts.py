@@ -4,9 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fathom.storage.foreign import check_parquet
 from fathom.types import Document, FathomError
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 DOCUMENTS = "documents.parquet"
 TOGETHER = 4_000_000  # characters of documents per group
@@ -17,10 +21,8 @@ class Texts(Mapping[str, str]):
     """Texts of documents by id. The most recent ones are cached, so that memory is bounded."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow.parquet
-
         with readable(path):
-            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+            self._file = open_table(path)
             need_columns(path, self._file.schema_arrow.names, ("id", "text"))
             self._group: dict[str, int] = {
                 id: group
@@ -54,6 +56,20 @@ class Texts(Mapping[str, str]):
             oldest = self._held.pop(next(iter(self._held)))
             self._size -= sum(map(len, oldest.values()))
         return texts
+
+
+def open_table(path: Path) -> "ParquetFile":
+    """Open a Parquet file of a suite; its pages are checked as they are read.
+
+    Raises:
+        OSError: It cannot be read, or states more than its size explains.
+        pyarrow.ArrowException: It is damaged.
+    """
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+    check_parquet(file.metadata, path.stat().st_size)
+    return file
 
 
 def need_columns(path: Path, present: Sequence[str], needed: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from fathom.documents.corpus.stackexchange.markup import post_text
 from fathom.documents.corpus.stackexchange.threads import Answer, Progress, Thread
 from fathom.documents.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_chunks
 from fathom.plugins.extras import install
+from fathom.storage.foreign import open_regular
 from fathom.types import FathomError
 
 QUESTION, ANSWER = "1", "2"
@@ -338,7 +339,7 @@ def _pour_archive(path: Path, feed: Callable[[bytes], None], progress: Progress 
     py7zr = _library(path)
     damage = (py7zr.exceptions.ArchiveError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
     try:
-        file = path.open("rb")
+        file = open_regular(path)
     except OSError as error:
         raise DamagedError(f"cannot be read: {error.strerror or error}") from error
     # Given an open file instead of its path, py7zr unpacks in this thread.
