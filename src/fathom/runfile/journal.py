@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS journal (
     outcome TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, tokens_in INTEGER, tokens_out INTEGER,
     cost REAL, requests INTEGER NOT NULL, chain TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS journal_end (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS journal_end (one INTEGER PRIMARY KEY, number INTEGER NOT NULL);
 """
 LOST = "lost"
 """The outcome of a request that may have been sent by a process that died."""
