@@ -205,6 +205,21 @@ def test_a_long_reply_is_read_at_its_beginning_and_its_end() -> None:
     assert digits(f"{long} {key} {long[:900]}", 1000) == key
 
 
+def test_a_dump_of_numbers_or_of_the_context_is_no_answer() -> None:
+    key, value = "3f0c2a14-5b6d-4e7f-8a9b-0c1d2e3f4a5b", "9d8c7b6a-5f4e-4d3c-a2b1-0a9b8c7d6e5f"
+    text = "The committee met again, and nobody knew why. " * 60
+    for needle, read, answer in (
+        (f"The value of the key {key} is {value}.", lambda reply: given_uuid(reply, key), value),
+        ("The pass key is 48151. Remember it.", lambda reply: digits(reply, 5), "48151"),
+    ):
+        assert read(f"{text}{needle} {text}") is None
+        assert read(needle) == read(f"{text}{needle}") == read(f"{needle} {text}") == answer
+    assert digits("1838, 48151, 26, 1852", 5) is digits("12, 1838, 26, 48151", 5) is None
+    assert digits("48151 (5 digits), in 1838", 5) == digits("481 51", 5) == "48151"
+    assert contains_answer(f"Bram Ode paid with a tin whistle. {text[:800]}", ["a tin whistle"])
+    assert not contains_answer(f"{text}Bram Ode paid with a tin whistle. {text}", ["a tin whistle"])
+
+
 @pytest.mark.parametrize("piece", ["</s>", "<|im_end|> ", "<think>a</think>", "<s></s>", "<thought>", "\n", "4815 "])
 def test_marks_are_separated_in_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:

@@ -120,6 +120,7 @@ _END_OF_CLAUSE = re.compile(r"[\n。;；]|[.!?](?=\s|\Z)")
 _END_OF_CONCESSION = re.compile(r"[,，\n。;；]|[.!?](?=\s|\Z)")
 _MAIN_CLAUSE = re.compile(r"\W*(?:it['’]s|it is|i|the answer|my)\b", re.IGNORECASE)
 _NAMED = "\ue000"  # in place of a name in question
+_LONGEST_CONTAINING = 1_000  # characters of a reply that gives an answer within sentences
 _NOT = re.compile("n['’]t\\b")
 _LONGEST_CLAUSE = 400  # characters before a contrast
 _AFFIRMED = re.compile(
@@ -289,9 +290,13 @@ def gives_name(text: str, names: Iterable[str]) -> bool:
 def contains_answer(prediction: str, answers: Iterable[str], language: str = "en") -> bool:
     """Whether the words of a gold answer occur in a prediction in a row, and are not rejected there.
 
-    Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A long reply may contain an
-    answer by chance, and one that names several contains all of them: it is no score, and stands beside one.
+    Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A reply that names several
+    answers contains all of them: it is no score, and stands beside one. A prediction that is much longer than the
+    answers, as a copy of the context is, contains none.
     """
+    answers = list(answers)
+    if len(prediction) > _LONGEST_CONTAINING + 3 * max(map(len, answers), default=0):
+        return False
     cut = chinese_words if language == "zh" else english_words
     text = f" {' '.join(cut(_NOT.sub(' not', prediction)))} "
     for words in (" ".join(cut(answer)) for answer in answers if answer.strip()):
