@@ -5,13 +5,13 @@
 
 The tasks are built into a temporary folder, and each sample gets a reply from every rule that applies to it:
 
-* dumps: all numbers of the prompt, all names (capitalized words), all UUIDs, the whole context, all options;
+* dumps: all numbers of the context, all names (capitalized words), all UUIDs, the whole context, all options;
 * blind rules: the longest candidate, the one with the longest run of words in common with the question, the first, the
   last, and parts in the order of the dates or chapter numbers in them.
 
 The table has the best of each by mean score, under the rules ``strict`` and ``official``, beside the chance that the
-samples declare. ``!`` marks those that exceed it by more than three standard errors. The best of five is taken, so that
-a little more than chance means nothing. A reply that a rule cannot score counts 0.
+samples declare. ``!`` marks those that exceed it by five points and by three standard errors: of several rules the
+best is always somewhat above chance. A reply that a rule cannot score counts 0.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ def moment(text: str) -> tuple[int, ...] | None:
     return (int(chapter[1]),) if (chapter := _CHAPTER.search(text)) else None
 
 
-DUMPS: Mapping[str, Callable[[str, ParsedPrompt], str]] = {
-    "numbers": lambda prompt, _: _listed(_NUMBER.findall(prompt)),
-    "names": lambda prompt, _: _listed(_NAME.findall(prompt)),
-    "UUIDs": lambda prompt, _: _listed(_UUID.findall(prompt)),
-    "context": lambda prompt, parsed: parsed.context or prompt,
-    "options": lambda _, parsed: _listed(chosen(parsed, number) for number in candidates(parsed)),
+DUMPS: Mapping[str, Callable[[ParsedPrompt], str]] = {
+    "numbers": lambda parsed: _listed(_NUMBER.findall(parsed.context)),
+    "names": lambda parsed: _listed(_NAME.findall(parsed.context)),
+    "UUIDs": lambda parsed: _listed(_UUID.findall(parsed.context)),
+    "context": lambda parsed: parsed.context,
+    "options": lambda parsed: _listed(chosen(parsed, number) for number in candidates(parsed)),
 }
 CHOICES: Mapping[str, Callable[[Mapping[int, str], str], int]] = {
     "longest": lambda texts, _: max(texts, key=lambda number: len(texts[number])),
@@ -107,17 +107,17 @@ CHOICES: Mapping[str, Callable[[Mapping[int, str], str], int]] = {
 
 
 def orders(texts: Mapping[int, str]) -> Iterator[tuple[str, list[int]]]:
-    """Orders of parts that nobody has read: those of the prompt, and by dates where all or all but one have some."""
+    """The order of the prompt, its reverse, and that by dates, in which parts without one come first."""
     yield "first", sorted(texts)
     yield "last", sorted(texts, reverse=True)
     dated = {number: found for number, text in texts.items() if (found := moment(text))}
     yield "dates", sorted(texts, key=lambda number: dated.get(number, (0,)))
 
 
-def replies(prompt: str, parsed: ParsedPrompt) -> Iterator[tuple[str, str, str]]:
+def replies(parsed: ParsedPrompt) -> Iterator[tuple[str, str, str]]:
     """Kind of rule (``dump`` or ``blind``), its name and its reply; those that have nothing to say are left out."""
     for name, dump in DUMPS.items():
-        if reply := dump(prompt, parsed):
+        if reply := dump(parsed):
             yield "dump", name, reply
     texts = candidates(parsed)
     if texts and parsed.kind == "order":
@@ -125,6 +125,10 @@ def replies(prompt: str, parsed: ParsedPrompt) -> Iterator[tuple[str, str, str]]
     elif texts:
         for name, choose in CHOICES.items():
             yield "blind", name, chosen(parsed, choose(texts, parsed.question))
+
+
+CLEAR = 0.05
+"""A score above chance by no more than this is called equal to it."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ class Best:
         """The cell of the table, in percent."""
         if self.name == "none":
             return "-"
-        return f"{self.mean:.0%} {self.name}" + (" !" if self.mean - chance > 3 * self.error + 0.005 else "")
+        return f"{self.mean:.0%} {self.name}" + (" !" if self.mean - chance > max(3 * self.error, CLEAR) else "")
 
 
 def best(scores: Mapping[str, list[float]], samples: int) -> Best:
@@ -155,9 +159,8 @@ def row(task: str, length: int, samples: list[Sample], suite: BuiltSuite, texts:
     scores: dict[tuple[str, str], dict[str, list[float]]] = {}
     for sample in samples:
         recipe = recipes[sample.id]
-        prompt = render(recipe, texts)
-        parsed = parse_prompt(prompt, declared.answer, form_of(recipe, declared.answer))
-        for kind, name, reply in replies(prompt, parsed):
+        parsed = parse_prompt(render(recipe, texts), declared.answer, form_of(recipe, declared.answer))
+        for kind, name, reply in replies(parsed):
             rules = {"strict": declared.score(reply, recipe)}
             if declared.official:
                 rules["official"] = get_scorer(declared.official, "official")(row_of(reply, recipe))

@@ -411,6 +411,7 @@ def _task(segments: int) -> Task:
         ordering=ordering,
         wording=WORDING,
         version=2,
+        shortcut="100%: the reverse of the order given, which is never the true one" if segments == 2 else "",
     )
 
 
