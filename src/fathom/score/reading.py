@@ -1,7 +1,7 @@
 """Prepares replies for extraction: plain text, numbers as digits, negated answers removed, split at answer cues."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -279,8 +279,19 @@ def decided(text: str, answer: str) -> str:
     return "" if patterns.merely.fullmatch(text) and len(_different(patterns.mention, text)) > 1 else text
 
 
+def _is_copy(text: str, answers: Sequence[str]) -> bool:
+    """Whether a text is so much longer than answers that it copies the context rather than giving one."""
+    return len(text) > _LONGEST_CONTAINING + 3 * max(map(len, answers), default=0)
+
+
 def gives_name(text: str, names: Iterable[str]) -> bool:
-    """Whether a text has one of the names as whole words and does not reject it there: "not Paris", "all but Paris"."""
+    """Whether a text has one of the names as whole words and does not reject it there: "not Paris", "all but Paris".
+
+    A text that is much longer than the names, as a copy of the context is, gives none.
+    """
+    names = list(names)
+    if _is_copy(text, names):
+        return False
     marked = caseless(text)
     for name in names:
         marked = whole_words(name).sub(_NAMED, marked) if name.strip() else marked
@@ -295,7 +306,7 @@ def contains_answer(prediction: str, answers: Iterable[str], language: str = "en
     answers, as a copy of the context is, contains none.
     """
     answers = list(answers)
-    if len(prediction) > _LONGEST_CONTAINING + 3 * max(map(len, answers), default=0):
+    if _is_copy(prediction, answers):
         return False
     cut = chinese_words if language == "zh" else english_words
     text = f" {' '.join(cut(_NOT.sub(' not', prediction)))} "
