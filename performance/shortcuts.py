@@ -195,8 +195,8 @@ def main() -> None:
     parser.add_argument("--lengths", default="2k,8k")
     parser.add_argument("--items", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    for name in ("data", "books", "threads"):
-        parser.add_argument(f"--{name}", action="append", default=[], help=f"as --{name} of `fathom build`")
+    for name in ("--data", "--books", "--threads"):
+        parser.add_argument(name, action="append", default=[], help=f"as {name} of `fathom build`")
     options = vars(parser.parse_args())
     target = options.pop("target")
     settings = BuildSettings(**{name: value for name, value in options.items() if value not in ([], None)})
