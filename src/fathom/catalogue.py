@@ -49,6 +49,7 @@ def _tasks() -> Records:
             "languages": list(task.languages),
             "position": "swept" if task.positioned else "",
             "needs": task.needs or "any text",
+            "shortcut": task.shortcut,
             "description": task.description,
             "source": task.source,
         }

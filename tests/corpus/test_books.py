@@ -8,7 +8,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.documents.corpus.books import Book, read_book, without_notes
+from fathom.documents.corpus.books import Book, is_dated, read_book, without_notes
 from fathom.documents.corpus.text import normalise
 
 CHAPTERS = {
@@ -174,6 +174,8 @@ def test_inner_numbers_are_no_chapters_and_in_no_paragraph() -> None:
         "NOTE:--So it is called.",
         "EPILOGUE",
         "EPILOGUE: The Pier",
+        "CHAPTER ll",
+        "Chapter lV. The Pier",
     ],
 )
 def test_asides_are_in_no_paragraph(aside: str) -> None:
@@ -257,6 +259,9 @@ def test_only_books_without_any_sign_of_paragraphs_are_guessed() -> None:
         ("宝玉〔二〕听了[1]便去（注：即怡红院）了①。", "宝玉听了便去了。"),
         ("Mr. * * * of S***, [Applause.] 5 * 3 [sic] (1) {x}.", "Mr. * * * of S***, [Applause.] 5 * 3 [sic] (1) {x}."),
         ("二***品格儿", "二***品格儿"),
+        ("老人点了灯。不知灯火如何，且听下回分解。", "老人点了灯。"),
+        ("不知后事如何，且听下文分解．正是：", ""),
+        ("他说下回分解给我听，我走了。", "他说下回分解给我听，我走了。"),
     ],
 )
 def test_notes_within_a_paragraph_are_cut_out(text: str, kept: str) -> None:
@@ -327,6 +332,25 @@ def test_chinese_sentences_that_name_a_chapter() -> None:
     book = read_book(f"{parts[0]}\n\n{parts[1]}\n\n{told}\n\n前一页\n\n{quoted}\n\n{parts[2]}", "zh")
     assert [len(chapter) for chapter in paragraphs(book)] == [3, 4, 3]
     assert paragraphs(book)[1][3] == told
+
+
+@pytest.mark.parametrize(
+    ("heading", "opening", "dated"),
+    [
+        ("CHAPTER", "_3 May. The harbour._--Left at dusk.", True),
+        ("CHAPTER", "The Lighthouse, Sept. 4th.", True),
+        ("LETTER", "To the keeper.", True),
+        (
+            "CHAPTER",
+            "The keeper, who on May 3 had left at dusk, was seen by nobody until the lamp was lit again.",
+            False,
+        ),
+        ("CHAPTER", "The keeper may 3 times a day look at the lamp.", False),
+    ],
+)
+def test_books_of_letters_and_diaries_are_recognized(heading: str, opening: str, dated: bool) -> None:
+    text = made([f"{heading} {number}" for number in ("I", "II", "III", "IV", "V", "VI")])
+    assert is_dated(read_book(text.replace("Middle of tale", f"{opening}\n\nMiddle of tale"), "en")) is dated
 
 
 @pytest.mark.parametrize("heading", ["附录 灯火来历 海港旧闻", "尾声：海港", "番外　灯火"])

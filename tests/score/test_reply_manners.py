@@ -23,7 +23,7 @@ from fathom.score.answers import (
     stated_number,
 )
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import contains_answer
+from fathom.score.reading import contains_answer, gives_name
 from fathom.score.registry import ScoringRow, get_scorer
 from fathom.score.text import simplified, token_f1
 from fathom.score.unwrapping import unwrapped
@@ -203,6 +203,24 @@ def test_a_long_reply_is_read_at_its_beginning_and_its_end() -> None:
     assert count_number("4815" * 5_000) is None  # no part of a longer number
     key = "4815162342" * 100
     assert digits(f"{long} {key} {long[:900]}", 1000) == key
+
+
+def test_a_dump_of_numbers_or_of_the_context_is_no_answer() -> None:
+    key, value = "3f0c2a14-5b6d-4e7f-8a9b-0c1d2e3f4a5b", "9d8c7b6a-5f4e-4d3c-a2b1-0a9b8c7d6e5f"
+    text = "The committee met again, and nobody knew why. " * 60
+    readers: dict[str, tuple[str, Callable[[str], str | None]]] = {
+        value: (f"The value of the key {key} is {value}.", lambda reply: given_uuid(reply, key)),
+        "48151": ("The pass key is 48151. Remember it.", lambda reply: digits(reply, 5)),
+    }
+    for answer, (needle, read) in readers.items():
+        assert read(f"{text}{needle} {text}") is None
+        assert read(needle) == read(f"{text}{needle}") == read(f"{needle} {text}") == answer
+    assert digits("1838, 48151, 26, 1852", 5) is digits("12, 1838, 26, 48151", 5) is None
+    assert digits("48151 (5 digits), in 1838", 5) == digits("481 51", 5) == "48151"
+    assert contains_answer(f"Bram Ode paid with a tin whistle. {text[:800]}", ["a tin whistle"])
+    assert gives_name(f"It is Bram Ode. {text[:800]}", ["Bram Ode"])
+    assert not gives_name(f"{text}Bram Ode paid with a tin whistle. {text}", ["Bram Ode"])
+    assert not contains_answer(f"{text}Bram Ode paid with a tin whistle. {text}", ["a tin whistle"])
 
 
 @pytest.mark.parametrize("piece", ["</s>", "<|im_end|> ", "<think>a</think>", "<s></s>", "<thought>", "\n", "4815 "])

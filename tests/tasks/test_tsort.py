@@ -201,12 +201,15 @@ def test_books_that_give_no_case_are_named_and_the_rest_is_kept(tmp_path: Path) 
     folder = write_books(tmp_path, 1, ("en",))
     (folder / "en" / "essay.txt").write_text("An essay without chapters.\n\nIt is short.", encoding="utf-8")
     (folder / "en" / "short.txt").write_text(make_book(7, "en", 3, 3), encoding="utf-8")
+    diary = make_book(6, "en").replace("\n\nA note with", "\n\n3 May.--A note with")
+    (folder / "en" / "diary.txt").write_text(diary, encoding="utf-8")
     lines = [line for line in make_book(8, "en", 12, 40).split("\n") if line]
     (folder / "en" / "dense.txt").write_text("\n".join(lines), encoding="utf-8")
     made = build(configure("tsort", books=[str(folder)], lengths=(2048,)), tmp_path / "suite")
     notes = "\n".join(made.manifest["notes"])
     assert "tsort: essay: no chapters were found; skipped" in notes
     assert "tsort: short: too short" in notes
+    assert "tsort: diary: letters or a diary" in notes
     assert "tsort: dense: paragraphs are not marked" in notes
     assert {sample.facets["book"] for sample in open_suite(made.folder).samples()} == {"made_0", "dense"}
     for path in (folder / "en").glob("[md]*.txt"):

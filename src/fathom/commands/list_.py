@@ -13,7 +13,7 @@ LONGEST = 30
 """Entries of a list that a table shows."""
 _SHOWN = {
     *("suite", "tasks", "lengths", "task", "metric", "needs", "rules", "model", "window", "input", "output", "data"),
-    *("dataset", "licence", "roles", "description", "board", "title", "suites"),
+    *("shortcut", "dataset", "licence", "roles", "description", "board", "title", "suites"),
 }
 """Fields of records that a table shows."""
 

@@ -238,6 +238,9 @@ _DIGIT_RUN = re.compile(r"[0-9]+(?:[ \t\r\n,-]{1,4}[0-9]+)*")
 _LEADING_RUN = re.compile(rf"\W*({_DIGIT_RUN.pattern})[\"'”’)\]]*(?:[.;:]?\s*$|[.;:]\s|[ \t]*\n|[ \t]+\()")
 _DIGITS = r"(?<![0-9])[0-9]++"
 _WRAPPED_DIGITS = 20
+_LISTED_NUMBERS = 3  # other numbers around one, and it is part of a list
+_EDGE = 200  # characters at both ends of a reply where an answer is looked for, if it is eight times as long or longer
+_BETWEEN_DIGITS = str.maketrans("", "", " \t\r\n,-")
 _LAYERS = 4  # of quotes and brackets around an answer
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
@@ -383,7 +386,7 @@ def given_uuid(reply: str, key: str = "") -> str | None:
 
     After the last "answer is" or the like; else the one that is called the value, or follows its key; else one that
     leads the reply, alone on its line or as a sentence; else the only one that is not called the key, or the second of
-    two in a sentence. Rejected UUIDs, and those given together, are ignored.
+    two in a sentence. Rejected UUIDs, those given together, and one amid a long text (``_buried``) are ignored.
 
     Args:
         reply: The whole reply.
@@ -396,6 +399,11 @@ def given_uuid(reply: str, key: str = "") -> str | None:
     without_keys = _KEY.sub(" ", text)
     refuses = any(word in text for word in (" not ", "n't", "n’t"))
     text = decided(without_keys if refuses or _UUID.search(without_keys) else text, UUID)
+    uuid = _given_uuid(text)
+    return None if uuid is None or _buried(uuid, text) else uuid
+
+
+def _given_uuid(text: str) -> str | None:
     for part in after_cues(text):
         if match := _UUID.search(part):
             return match[0]
@@ -472,7 +480,7 @@ def digits(reply: str, size: int = 0) -> str | None:
 
     Of several of that size the first after the last cue is used, else the one that leads the reply, else the last.
     Digits in equal groups separated by spaces, commas, hyphens or line ends are joined; rejected numbers, and those
-    given together, are ignored.
+    given together, are ignored; so is one in a list of others, or amid a long text (``_buried``).
 
     Args:
         reply: The whole reply.
@@ -481,6 +489,11 @@ def digits(reply: str, size: int = 0) -> str | None:
     text = readable(reply, longest=size)
     # Numbers of another size may be groups of its digits.
     text = decided(text, rf"(?<![0-9])[0-9]{{{size}}}(?![0-9])") if size else without_rejected(text, _DIGITS)
+    number = _given_digits(text, size)
+    return None if number is None or _buried(number, text) else number
+
+
+def _given_digits(text: str, size: int) -> str | None:
     for part in after_cues(text):
         exact = (number for run in _DIGIT_RUN.finditer(part) for number in _joined(run[0], size) if len(number) == size)
         if number := next(exact, None):
@@ -493,6 +506,14 @@ def digits(reply: str, size: int = 0) -> str | None:
         for candidate in _joined(run.group(), size):
             best = max(candidate, best, key=lambda number: (size > 0 and len(number) == size, len(number)))
     return best or None
+
+
+def _buried(answer: str, text: str) -> bool:
+    """Whether an answer is only in the middle of a long text: a copy of the context is no answer."""
+    edge = _EDGE + 3 * len(answer) // 2
+    bare = answer.translate(_BETWEEN_DIGITS)
+    ends = (end.translate(_BETWEEN_DIGITS) for end in (text[:edge], text[-edge:]))
+    return len(text) > 8 * edge and not any(bare in end for end in ends)
 
 
 def short_answer(reply: str) -> str | None:
@@ -709,6 +730,8 @@ def _joined(run: str, size: int) -> list[str]:
     groups = re.findall("[0-9]+", run)
     width = len(groups[0])
     exact = [group for group in groups if len(group) == size]
+    if exact and len(set(groups).difference(exact)) >= _LISTED_NUMBERS:
+        return []
     if len(groups) == 1 or exact or (width > 1 and len(set(groups)) == 1):
         return exact or groups
     equal = all(len(group) == width for group in groups[:-1]) and len(groups[-1]) <= width

@@ -1,7 +1,7 @@
 """Prepares replies for extraction: plain text, numbers as digits, negated answers removed, split at answer cues."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -120,6 +120,7 @@ _END_OF_CLAUSE = re.compile(r"[\n。;；]|[.!?](?=\s|\Z)")
 _END_OF_CONCESSION = re.compile(r"[,，\n。;；]|[.!?](?=\s|\Z)")
 _MAIN_CLAUSE = re.compile(r"\W*(?:it['’]s|it is|i|the answer|my)\b", re.IGNORECASE)
 _NAMED = "\ue000"  # in place of a name in question
+_LONGEST_CONTAINING = 1_000  # characters of a reply that gives an answer within sentences
 _NOT = re.compile("n['’]t\\b")
 _LONGEST_CLAUSE = 400  # characters before a contrast
 _AFFIRMED = re.compile(
@@ -278,8 +279,19 @@ def decided(text: str, answer: str) -> str:
     return "" if patterns.merely.fullmatch(text) and len(_different(patterns.mention, text)) > 1 else text
 
 
+def _is_copy(text: str, answers: Sequence[str]) -> bool:
+    """Whether a text is so much longer than answers that it copies the context rather than giving one."""
+    return len(text) > _LONGEST_CONTAINING + 3 * max(map(len, answers), default=0)
+
+
 def gives_name(text: str, names: Iterable[str]) -> bool:
-    """Whether a text has one of the names as whole words and does not reject it there: "not Paris", "all but Paris"."""
+    """Whether a text has one of the names as whole words and does not reject it there: "not Paris", "all but Paris".
+
+    A text that is much longer than the names, as a copy of the context is, gives none.
+    """
+    names = list(names)
+    if _is_copy(text, names):
+        return False
     marked = caseless(text)
     for name in names:
         marked = whole_words(name).sub(_NAMED, marked) if name.strip() else marked
@@ -289,9 +301,13 @@ def gives_name(text: str, names: Iterable[str]) -> bool:
 def contains_answer(prediction: str, answers: Iterable[str], language: str = "en") -> bool:
     """Whether the words of a gold answer occur in a prediction in a row, and are not rejected there.
 
-    Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A long reply may contain an
-    answer by chance, and one that names several contains all of them: it is no score, and stands beside one.
+    Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A reply that names several
+    answers contains all of them: it is no score, and stands beside one. A prediction that is much longer than the
+    answers, as a copy of the context is, contains none.
     """
+    answers = list(answers)
+    if _is_copy(prediction, answers):
+        return False
     cut = chinese_words if language == "zh" else english_words
     text = f" {' '.join(cut(_NOT.sub(' not', prediction)))} "
     for words in (" ".join(cut(answer)) for answer in answers if answer.strip()):

@@ -106,6 +106,8 @@ class Task:
             facet ``form``. Reports and boards say so, and boards do not rank them.
         formerly: An earlier name, "" for none. It is accepted wherever the name is, and still seeds and names items, so
             that they do not change.
+        shortcut: What a dump of the context or a blind rule scores where that clearly exceeds chance, and how, as
+            ``performance/shortcuts.py`` measures; "" where none is known.
         wording: The texts of its prompts, if ``--prompts official`` may replace them; else None.
     """
 
@@ -141,6 +143,7 @@ class Task:
     inputs: Mapping[str, Facet] = field(default_factory=dict)
     substitutes: Mapping[str, str] = field(default_factory=dict)
     formerly: str = ""
+    shortcut: str = ""
     wording: Wording | None = None
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from random import Random
 from typing import TypeAlias
 
 from fathom.benchmarks.ada.scoring import segment_order
-from fathom.documents.corpus.books import Book, read_book, without_notes
+from fathom.documents.corpus.books import Book, is_dated, read_book, without_notes
 from fathom.types import (
     Arranged,
     Candidate,
@@ -215,7 +215,7 @@ class Start(Candidate):
 def pool(resources: Resources, segments: int) -> CandidatePool:
     """A candidate for each paragraph at which a case can begin at some length of the build.
 
-    Books without chapters, and books too short for a case, are left out.
+    Books without chapters, books of letters or diaries, and books too short for a case, are left out.
 
     Raises:
         FathomError: The text of a book was not normalised by ``fathom.documents.corpus``, so that offsets would differ.
@@ -230,6 +230,9 @@ def pool(resources: Resources, segments: int) -> CandidatePool:
         story = story_of(document, book, resources.counter)
         if not book.chapters:
             notes.append(f"{story.name}: no chapters were found; skipped")
+            continue
+        if is_dated(book):
+            notes.append(f"{story.name}: letters or a diary, whose dates tell the order; skipped")
             continue
         if book.guessed:
             notes.append(f"{story.name}: paragraphs are not marked; they were guessed from short lines")
@@ -407,6 +410,8 @@ def _task(segments: int) -> Task:
         official="ada/tsort" if segments == SEGMENTS else "",
         ordering=ordering,
         wording=WORDING,
+        version=2,
+        shortcut="100%: the reverse of the order given, which is never the true one" if segments == 2 else "",
     )
 
 

@@ -49,7 +49,7 @@ from typing import TypeAlias
 from fathom.benchmarks.ada import scoring as ada
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
-from fathom.score.answers import offered_names, words_score
+from fathom.score.answers import free_answer, offered_names, words_score
 from fathom.score.dialects import without_reasoning
 from fathom.score.reading import contains_answer, gives_name
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
@@ -337,7 +337,9 @@ def _plain_official(row: ScoringRow) -> Score:
 def _plain_strict(row: ScoringRow) -> Score:
     answer = without_reasoning(str(row.prediction)).strip()
     offers = offered_names(answer)
-    right = contains_answer(answer, _gold(row)) and (len(offers) < 2 or all(gives_name(o, _gold(row)) for o in offers))
+    gold = _gold(row)
+    right = contains_answer(free_answer(answer) or answer, gold)
+    right = right and (len(offers) < 2 or all(gives_name(offer, gold) for offer in offers))
     return Score(float(right), bool(answer), answer or None, "strict")
 
 

@@ -68,5 +68,6 @@ TASKS = (
         noise=("qa", "news", "noise"),
         official="hundred/last_uuid",
         wording=Wording(PROMPTS),
+        shortcut="22% (8k, official): all UUIDs, of which the last counts",
     ),
 )

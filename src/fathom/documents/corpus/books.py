@@ -54,6 +54,26 @@ _MARK = re.compile(
     r"|(?<=[\w.,;:!?\"'”’])(?<!No\.) \d(?=  \S)|(?<=[.!?\"”])(?<!No\.)\s\d(?=\n|$)"
 )
 _NAVIGATION = re.compile(r"(?:[前后後上下]一?[页頁章回]|回?目[录錄]|[回返]首?[页頁]|返回.{0,4})")
+# "CHAPTER ll", "Chapter lV. The Ford": numerals misread in scanning, which count nowhere.
+_MISREAD = re.compile(
+    r"\W*(?:C(?:HAPTER|hapter|HAP\.|hap\.)|B(?:OOK|ook)|P(?:ART|art)|V(?:OLUME|olume)|L(?:ETTER|etter))"
+    r"[ \t]+[IVXLCDivxlcd1l|!\d]{1,8}"
+    r"(?:\W{0,3}|[.:—–-]+\s[^.!?\n]{1,80}\W{0,3})"
+)
+# How a chapter of an old Chinese novel ends: 不知后事如何，且听下回分解。
+_NEXT_CHAPTER = re.compile(
+    r"[^。．！？”』」\n]{0,60}下[回文][^。．！？”』」\n]{0,4}分[解晓曉][^\w\n]{0,4}(?:正是[：:]?)?\Z"
+)
+_MONTH = "(?=[A-Z])(?i:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]{0,6}"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"(?<![^\W_])(?:{_DAY}(?: of|,)? {_MONTH}|{_MONTH}\.? (?:the )?{_DAY})(?![^\W_])"
+    r"|[正一二三四五六七八九十冬腊\d]{1,3}月[初廿一二三四五六七八九十\d]{1,3}(?:日|\b)"
+)
+_DATELINE = 60  # characters of a paragraph that is the place and date of a letter or of a day in a diary
+_CLOSING = 100  # characters at the end of a paragraph where the next chapter is announced
+_LEAST_DATED = 6
+_LETTER = re.compile(r"\W*(?i:letter)\b")
 _CLOSED = re.compile(r"[.!?:;。．！？：；…—\-*_][\"'”’」』）)\]_*]*$|[\"”」』]$")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Messrs|Dr|St|Rev|Capt|Col|[A-HJ-Z])\.$")
 _QUOTES = "\"'“‘"
@@ -162,10 +182,28 @@ def _body(text: str) -> Span:
     return start, closing.start() if closing else len(text)
 
 
+def is_dated(book: Book) -> bool:
+    """Whether a book consists of letters or of days of a diary, whose dates tell the order of its parts.
+
+    Most of its chapters are letters, or one paragraph in a hundred, and at least six, begins with a date: a line with a
+    place and a date, or a paragraph that goes on after the date.
+    """
+    paragraphs = [book.text[slice(*span)] for chapter in book.chapters for span in chapter.paragraphs]
+    letters = sum(_LETTER.match(book.text, chapter.start) is not None for chapter in book.chapters)
+    dated = sum(
+        (date := _DATE.search(text[:_DATELINE])) is not None
+        and (len(text) < _DATELINE or not any(map(str.isalnum, text[: date.start()])))
+        for text in paragraphs
+    )
+    return 2 * letters > len(book.chapters) or dated >= max(_LEAST_DATED, len(paragraphs) / 100)
+
+
 def without_notes(text: str, paragraph: Span) -> tuple[Span, ...]:
-    """The pieces of a paragraph between notes and marks of notes."""
+    """The pieces of a paragraph between notes and marks of notes, without a closing that announces the next chapter."""
     start, end = paragraph
     pieces = []
+    if closing := _NEXT_CHAPTER.search(text, max(start, end - _CLOSING), end):
+        end = closing.start()
     for mark in _MARK.finditer(text, start, end):
         pieces.append((start, mark.start()))
         start = mark.end()
@@ -314,7 +352,7 @@ def _is_title(block: str) -> bool:
 
 def _aside(block: str) -> bool:
     """Whether a block is not part of the story: ornament, caption, note, bare heading, link of a web edition."""
-    whole = (_NAVIGATION, _UNNUMBERED, _CAPTION)
+    whole = (_NAVIGATION, _UNNUMBERED, _CAPTION, _MISREAD)
     return (
         not any(map(str.isalpha, block))
         or any(pattern.fullmatch(block) for pattern in whole)
