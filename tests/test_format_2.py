@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from engine_calls import run
-from fathom.board.bundles.bundle import archive, write_bundle
+from fathom.board.bundles.bundle import FORMAT, archive, write_bundle
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.check import check
 from fathom.board.bundles.opening import read_bundle
