@@ -1,8 +1,8 @@
 """One SQLite file per run: every finished reply is a committed row, and several processes can share the work.
 
 The file is in WAL mode with small pages, so that a row and its entry in the journal cost five kilobytes of writing,
-whatever the size of the prompt (which is never stored). With ``synchronous=NORMAL`` a commit survives ``kill -9``; after
-a power failure the last commits may be missing, but the file is intact.
+whatever the size of the prompt (which is never stored). With ``synchronous=NORMAL`` a commit survives ``kill -9``;
+after a power failure the last commits may be missing, but the file is intact.
 
 This module is the reading side; ``fathom.runfile.ledger`` writes.
 """
