@@ -213,6 +213,9 @@ def next_order(number: int) -> str:
                 os.dup2(file, place)
             for file in (*files, *ends.values(), number):
                 os.close(file)
+            # Those of the starter know of other files: whether these can be sought, for instance.
+            sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+            sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
             orders.detach()
             os.chdir(order["cwd"])
             os.environ.clear()
