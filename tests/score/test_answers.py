@@ -15,7 +15,7 @@ from fathom.score.answers import (
     passage_number,
     short_answer,
 )
-from fathom.score.reading import in_digits
+from fathom.score.reading import gives_name, in_digits
 
 UUID = "1a2b3c4d-0000-4000-8000-123456789abc"
 WIDE = str.maketrans("0123456789", "０１２３４５６７８９")
@@ -468,3 +468,13 @@ def test_long_degenerate_replies_come_to_an_end(piece: str) -> None:
     for read in (first_number, passage_number, count_number, digits, short_answer, given_uuid):
         assert read(reply) is None or read(reply)
     assert choice_number(reply, 5) in (None, "1")
+
+
+def test_an_answer_amid_a_long_explanation_is_read_and_a_copy_of_the_context_is_not() -> None:
+    told = "Then the clerk wrote another line into the ledger. " * 30
+    for middle in ("\nFinal answer: 70415\n", "\n**70415**\n", "\nSo the code is 70415.\n"):
+        assert digits(told + middle + told, 5) == "70415", middle
+    assert digits(f"{told}The code of the door is 70415. Do not forget it. 70415 is the code. {told}", 5) is None
+    thought = "The two of them talk about the harbour and the weather there. " * 20
+    assert gives_name(f"{thought}\nSo $$MASK$$ is ANNE.", ["ANNE"])
+    assert not gives_name(f"{thought}\nANNE: Good day.\nPAUL: And to you.\n{thought}", ["ANNE"])

@@ -240,6 +240,8 @@ _DIGITS = r"(?<![0-9])[0-9]++"
 _WRAPPED_DIGITS = 20
 _LISTED_NUMBERS = 3  # other numbers around one, and it is part of a list
 _EDGE = 200  # characters at both ends of a reply where an answer is looked for, if it is eight times as long or longer
+_BESIDE = 40  # characters beside an answer on its line, for instance "So the pass key is 12345."
+_CALLED = re.compile(r"\b(?:answer|conclusion|therefore)\b|答案|因此", re.IGNORECASE)
 _BETWEEN_DIGITS = str.maketrans("", "", " \t\r\n,-")
 _LAYERS = 4  # of quotes and brackets around an answer
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
@@ -509,11 +511,19 @@ def _given_digits(text: str, size: int) -> str | None:
 
 
 def _buried(answer: str, text: str) -> bool:
-    """Whether an answer is only in the middle of a long text: a copy of the context is no answer."""
+    """Whether an answer is only in the middle of a long text, as in a copy of the context.
+
+    It is not if its line calls it the answer, or has hardly more than it.
+    """
     edge = _EDGE + 3 * len(answer) // 2
+    if len(text) <= 8 * edge:
+        return False
     bare = answer.translate(_BETWEEN_DIGITS)
+    short = len(answer) + _BESIDE
+    lines = (line for line in text.splitlines() if len(line) <= short or _CALLED.search(line))
+    called = (line.translate(_BETWEEN_DIGITS) for line in lines)
     ends = (end.translate(_BETWEEN_DIGITS) for end in (text[:edge], text[-edge:]))
-    return len(text) > 8 * edge and not any(bare in end for end in ends)
+    return not any(bare in part for part in (*ends, *called))
 
 
 def short_answer(reply: str) -> str | None:

@@ -121,6 +121,7 @@ _END_OF_CONCESSION = re.compile(r"[,，\n。;；]|[.!?](?=\s|\Z)")
 _MAIN_CLAUSE = re.compile(r"\W*(?:it['’]s|it is|i|the answer|my)\b", re.IGNORECASE)
 _NAMED = "\ue000"  # in place of a name in question
 _LONGEST_CONTAINING = 1_000  # characters of a reply that gives an answer within sentences
+_EDGE = 200  # characters of the first and the last line of a longer one
 _NOT = re.compile("n['’]t\\b")
 _LONGEST_CLAUSE = 400  # characters before a contrast
 _AFFIRMED = re.compile(
@@ -279,20 +280,21 @@ def decided(text: str, answer: str) -> str:
     return "" if patterns.merely.fullmatch(text) and len(_different(patterns.mention, text)) > 1 else text
 
 
-def _is_copy(text: str, answers: Sequence[str]) -> bool:
-    """Whether a text is so much longer than answers that it copies the context rather than giving one."""
-    return len(text) > _LONGEST_CONTAINING + 3 * max(map(len, answers), default=0)
+def _answering_part(text: str, answers: Sequence[str]) -> str:
+    """A text; of one that is so much longer than answers that it may copy the context, the beginning and the end."""
+    if len(text) <= _LONGEST_CONTAINING + 3 * max(map(len, answers), default=0):
+        return text
+    lines = text.strip().splitlines()
+    return f"{lines[0][:_EDGE]}\n{lines[-1][-_EDGE:]}"
 
 
 def gives_name(text: str, names: Iterable[str]) -> bool:
     """Whether a text has one of the names as whole words and does not reject it there: "not Paris", "all but Paris".
 
-    A text that is much longer than the names, as a copy of the context is, gives none.
+    A text that is much longer than the names, as a copy of the context is, gives one only where it begins or ends.
     """
     names = list(names)
-    if _is_copy(text, names):
-        return False
-    marked = caseless(text)
+    marked = caseless(_answering_part(text, names))
     for name in names:
         marked = whole_words(name).sub(_NAMED, marked) if name.strip() else marked
     return _NAMED in without_rejected(marked, _NAMED)
@@ -302,12 +304,11 @@ def contains_answer(prediction: str, answers: Iterable[str], language: str = "en
     """Whether the words of a gold answer occur in a prediction in a row, and are not rejected there.
 
     Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A reply that names several
-    answers contains all of them: it is no score, and stands beside one. A prediction that is much longer than the
-    answers, as a copy of the context is, contains none.
+    answers contains all of them: it is no score, and stands beside one. Of a prediction that is much longer than the
+    answers, as a copy of the context is, only the beginning and the end count.
     """
     answers = list(answers)
-    if _is_copy(prediction, answers):
-        return False
+    prediction = _answering_part(prediction, answers)
     cut = chinese_words if language == "zh" else english_words
     text = f" {' '.join(cut(_NOT.sub(' not', prediction)))} "
     for words in (" ".join(cut(answer)) for answer in answers if answer.strip()):
