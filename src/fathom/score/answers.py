@@ -240,7 +240,7 @@ _DIGITS = r"(?<![0-9])[0-9]++"
 _WRAPPED_DIGITS = 20
 _LISTED_NUMBERS = 3  # other numbers around one, and it is part of a list
 _EDGE = 200  # characters at both ends of a reply where an answer is looked for, if it is eight times as long or longer
-_BESIDE = 40  # characters beside an answer on its line, for instance "So the pass key is 12345."
+_BESIDE = 30  # characters beside an answer on its line, for instance "So the pass key is 12345."
 _CALLED = re.compile(r"\b(?:answer|conclusion|therefore)\b|答案|因此", re.IGNORECASE)
 _BETWEEN_DIGITS = str.maketrans("", "", " \t\r\n,-")
 _LAYERS = 4  # of quotes and brackets around an answer
@@ -394,7 +394,8 @@ def given_uuid(reply: str, key: str = "") -> str | None:
         reply: The whole reply.
         key: The key in question, or a text that names it; "" if unknown.
     """
-    text = _PAIR.sub(r" \2", readable(reply).lower())
+    whole = readable(reply).lower()
+    text = _PAIR.sub(r" \2", whole)
     text = text if key else _TUPLE.sub(r" \1\2", text)
     for asked in _UUID.findall(key.lower()):
         text = text.replace(asked, "key")
@@ -402,7 +403,7 @@ def given_uuid(reply: str, key: str = "") -> str | None:
     refuses = any(word in text for word in (" not ", "n't", "n’t"))
     text = decided(without_keys if refuses or _UUID.search(without_keys) else text, UUID)
     uuid = _given_uuid(text)
-    return None if uuid is None or _buried(uuid, text) else uuid
+    return None if uuid is None or _buried(uuid, whole) else uuid
 
 
 def _given_uuid(text: str) -> str | None:
