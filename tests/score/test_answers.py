@@ -478,3 +478,11 @@ def test_an_answer_amid_a_long_explanation_is_read_and_a_copy_of_the_context_is_
     thought = "The two of them talk about the harbour and the weather there. " * 20
     assert gives_name(f"{thought}\nSo $$MASK$$ is ANNE.", ["ANNE"])
     assert not gives_name(f"{thought}\nANNE: Good day.\nPAUL: And to you.\n{thought}", ["ANNE"])
+
+
+def test_the_value_of_the_asked_key_is_found_among_its_neighbours() -> None:
+    key, value, other, another = (f"{digit * 8}-0000-4000-8000-123456789abc" for digit in "abcd")
+    quoted = f'"{other}": "{another}",\n"{key}": "{value}",\n"{another}": "{other}"\n\n'
+    for end in (f"The value for {key} is {value}.", f"The value of the specified key is {value}.", f"**{value}**"):
+        assert given_uuid(quoted + end, key) == value, end
+    assert given_uuid(f"The key {key} has value {value}. For comparison, {other} has value {another}.", key) == value

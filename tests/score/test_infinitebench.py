@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.leader.infinitebench_scoring import METRICS, option_letter
+from fathom.benchmarks.leader.infinitebench_scoring import METRICS, name, option_letter
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Score
@@ -242,3 +242,23 @@ def test_where_lines_end_does_not_matter_to_a_strict_summary(sentences: list[str
     gold = "Alice leaves the village. She comes back. The map is old."
     found = {values("longbook_sum_eng", joint.join(sentences), [gold])[1] for joint in (" ", "\n", "\n\n", "\n- ")}
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The masked name is **CLARA**. In the scene, Ben, Tom, Ivy, Max and Lou are named.",
+        "The masked character is Clara, who is talking with Ben, Tom, and Ivy in the barn.",
+        "CLARA, because Ben, Tom, Ivy and Max are all addressed by name.",
+        "CLARA (The other characters are BEN, TOM and IVY.)",
+    ],
+)
+def test_a_name_that_is_given_before_others_are_explained_is_right(reply: str) -> None:
+    assert name(reply, ["CLARA"], "")[0] == 1
+
+
+@pytest.mark.parametrize("between", [" | ", " - ", ". ", "\t", " x ", ", ", "; ", " ", "\n", "·", "→"])
+def test_lists_of_names_are_no_answer(between: str) -> None:
+    names = ["ben", "tom", "ivy", "max", "lou", "kit", "ada", "clara"]
+    for cast in (names, [word.title() for word in names], [word.upper() for word in names]):
+        assert name(between.join(cast), ["CLARA"], "")[0] == 0, cast

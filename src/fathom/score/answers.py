@@ -74,14 +74,20 @@ _LONGEST_HEADING, _LONGEST_REST = 60, 200  # characters
 # A sentence and more; "Sure! Here it is:" is none.
 _SENTENCE = re.compile(r".{15,400}?(?:[。！？]|[.!?]\s)")
 _BULLET = re.compile(r"[ \t>]*(?:[-*•]|\(?[0-9]{1,3}[.):])[ \t]+")
-_BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/、，；\n&]|\b(?:or|and)\b|(?<=\s)\(?[0-9]{1,2}[.)])[ \t]*")
+_BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/|·→、，；\n\t&]|\b(?:or|and)\b|(?<=\s)\(?[0-9]{1,2}[.)])[ \t]*")
 _OFFERS = re.compile("/| or ")
-_NAME = re.compile(r"\W*[A-Z][\w.'’-]*(?:[ \t]+[A-Z][\w.'’-]*){0,2}\W*")
-_NAME_FIRST = re.compile(
-    rf"(?!Not?\b){_NAME.pattern[:-3]}(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.][ \t]+(?=[A-Z])"
+_NAME = re.compile(r"\W*+[A-Z][\w.'’-]*+(?:[ \t]++[A-Z][\w.'’-]*+){0,2}\W*+")
+# What follows a name that was given: "Paris. In this script, ...", "Paris, who ...", "Paris (the others are ...)"
+_ASIDE = re.compile(
+    r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.!?][\"'”’*]{0,3}[ \t]+(?=[A-Z])"
+    r"|[ \t][(（]|,?[ \t](?:who|whom|whose|where|which|because|since|while)\b"
 )
-_CAPITALS = re.compile(r"(?:[^\sa-z][^\s]*\s+)+[^\sa-z][^\s]*")
-_FEW = 3  # words of a name, and names in lower-case letters before they are a list
+_IN_SENTENCES = re.compile(
+    r"\b(?:is|was|are|were|the|an?|of|in|to|he|she|they|it|i|my|because|that|this|as|by|for|on|with|must|be)\b",
+    re.IGNORECASE,
+)
+_LONGEST_LINE = 80  # characters of a line that is a name
+_FEW = 3  # words of a name
 _LONGEST_NAME = 6  # words
 # "Paris, not Rome", "Paris, as stated in passage 3"
 _REST = re.compile(
@@ -214,7 +220,7 @@ _RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE
 # "KEY -> VALUE", '"KEY": "VALUE"', "KEY maps to VALUE".
 _PAIR = re.compile(
     rf"(?:key[ \t])?({UUID})[\"'”’)\]`]{{0,3}}[ \t]{{0,3}}"
-    r"(?:(?:->|→|=>|:|=|\||is|maps to|is mapped to|has the value|corresponds to)(?:[ \t]the value)?)"
+    r"(?:(?:->|→|=>|:|=|\||is|maps to|is mapped to|has (?:the )?value|corresponds to)(?:[ \t]the value)?)"
     rf"[ \t]{{0,3}}\n?[\"'“‘(\[`]{{0,3}}({UUID})"
 )
 # "KEY,VALUE", "(KEY, VALUE)".
@@ -395,14 +401,17 @@ def given_uuid(reply: str, key: str = "") -> str | None:
         key: The key in question, or a text that names it; "" if unknown.
     """
     whole = readable(reply).lower()
+    keys = _UUID.findall(key.lower())
+    refuses = any(word in whole for word in (" not ", "n't", "n’t"))
     text = _PAIR.sub(r" \2", whole)
     text = text if key else _TUPLE.sub(r" \1\2", text)
-    for asked in _UUID.findall(key.lower()):
+    for asked in keys:
         text = text.replace(asked, "key")
     without_keys = _KEY.sub(" ", text)
-    refuses = any(word in text for word in (" not ", "n't", "n’t"))
     text = decided(without_keys if refuses or _UUID.search(without_keys) else text, UUID)
     uuid = _given_uuid(text)
+    if uuid is None and not refuses:  # the asked key has a value, whatever stands beside it
+        uuid = _only(value for name, value in _PAIR.findall(whole) if name in keys)
     return None if uuid is None or _buried(uuid, whole) else uuid
 
 
@@ -542,15 +551,20 @@ def offered_names(reply: str) -> list[str]:
     "Paris, the son of Priam" offers one.
     """
     answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n")) or ""
-    lines = [_BULLET.sub("", line) for line in _without_emphasis(unwrapped(reply, "\n")).split("\n") if line.strip()]
-    if sentence := _NAME_FIRST.match(answer):  # "Paris. In this script, ..."
-        return [sentence[0]]
-    text = "\n".join(lines) if len(lines) > 1 and all(map(_NAME.fullmatch, lines)) else answer
-    pieces = [piece for piece in _BETWEEN_NAMES.split(text) if piece]
-    names = [_NAME.fullmatch(piece) or (len(pieces) > _FEW and len(piece.split()) < _FEW) for piece in pieces]
-    if sum(map(bool, names[1:])) > (not names or not names[0]):
+    lines = [
+        line[match.end() :] if (match := _BULLET.match(line)) else line
+        for line in _without_emphasis(unwrapped(reply, "\n")).split("\n")
+        if line.strip()
+    ]
+    many = len(lines) > 1 and all(len(line) <= _LONGEST_LINE and _NAME.fullmatch(line) for line in lines)
+    text = re.sub(r"[ \t]{2,}", " ", "\n".join(lines) if many else answer)
+    if (aside := _ASIDE.search(text)) and text[:1].isupper():
+        text = answer = text[: aside.start()]
+    pieces, sentence = [piece for piece in _BETWEEN_NAMES.split(text) if piece], _IN_SENTENCES.search(text) is not None
+    names = [bool(_NAME.fullmatch(piece)) or (not sentence and len(piece.split()) <= _FEW) for piece in pieces]
+    if sum(names[1:]) > (not names or not names[0]):
         return pieces
-    if len(words := text.split()) > _LONGEST_NAME and _CAPITALS.fullmatch(text):
+    if not sentence and len(words := re.findall(r"\w+", text)) > _LONGEST_NAME:
         return words
     return [piece for piece in _OFFERS.split(" ".join(answer.split())) if piece]
 
