@@ -246,8 +246,10 @@ _DIGITS = r"(?<![0-9])[0-9]++"
 _WRAPPED_DIGITS = 20
 _LISTED_NUMBERS = 3  # other numbers around one, and it is part of a list
 _EDGE = 200  # characters at both ends of a reply where an answer is looked for, if it is eight times as long or longer
+_QUOTED = 8  # UUIDs of a reply that quotes the neighbours of a key
 _BESIDE = 30  # characters beside an answer on its line, for instance "So the pass key is 12345."
-_CALLED = re.compile(r"\b(?:answer|conclusion|therefore)\b|答案|因此", re.IGNORECASE)
+_CALLED = re.compile(r"\b(?:answer|conclusion|therefore|found it)\b|答案|因此", re.IGNORECASE)
+_SENTENCES = re.compile(r"\n|(?<=[.!?])[ \t]|(?<=[。！？])")
 _BETWEEN_DIGITS = str.maketrans("", "", " \t\r\n,-")
 _LAYERS = 4  # of quotes and brackets around an answer
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
@@ -410,7 +412,9 @@ def given_uuid(reply: str, key: str = "") -> str | None:
     without_keys = _KEY.sub(" ", text)
     text = decided(without_keys if refuses or _UUID.search(without_keys) else text, UUID)
     uuid = _given_uuid(text)
-    if uuid is None and not refuses:  # the asked key has a value, whatever stands beside it
+    if (
+        uuid is None and not refuses and len(set(_UUID.findall(whole))) <= _QUOTED
+    ):  # the asked key has a value, whatever stands beside it
         uuid = _only(value for name, value in _PAIR.findall(whole) if name in keys)
     return None if uuid is None or _buried(uuid, whole) else uuid
 
@@ -530,8 +534,9 @@ def _buried(answer: str, text: str) -> bool:
         return False
     bare = answer.translate(_BETWEEN_DIGITS)
     short = len(answer) + _BESIDE
-    lines = (line for line in text.splitlines() if len(line) <= short or _CALLED.search(line))
-    called = (line.translate(_BETWEEN_DIGITS) for line in lines)
+    lines = (line for line in text.splitlines() if len(line) <= short)
+    sentences = (sentence for sentence in _SENTENCES.split(text) if _CALLED.search(sentence))
+    called = (part.translate(_BETWEEN_DIGITS) for part in (*lines, *sentences))
     ends = (end.translate(_BETWEEN_DIGITS) for end in (text[:edge], text[-edge:]))
     return not any(bare in part for part in (*ends, *called))
 
