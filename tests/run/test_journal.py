@@ -162,3 +162,26 @@ def test_rows_without_the_column_were_asked_once() -> None:
     rows = pl.DataFrame({"asked_again": [0, 2, 1, 0]})
     assert words(rows) == "asked more than once: 2 of 4 replies"
     assert words(rows, 0.5) == ""
+
+
+def test_a_journal_that_was_emptied_makes_all_replies_suspect(tmp_path: Path) -> None:
+    with ScriptedServer(lambda number, before: completion("nine")) as server:
+        go(make_suite(tmp_path, 3), server, tmp_path / "run")
+    change(tmp_path / "run", "DELETE FROM journal")
+    change(tmp_path / "run", "DELETE FROM journal_end")
+    assert rows_from_run(tmp_path / "run")["asked_again"].to_list() == [1, 1, 1]
+
+
+def test_replies_of_earlier_versions_were_asked_for_once(tmp_path: Path) -> None:
+    with ScriptedServer(lambda number, before: completion("nine")) as server:
+        go(make_suite(tmp_path, 3), server, tmp_path / "run")
+        for statement in (
+            "DROP TABLE journal",
+            "DROP TABLE journal_end",
+            "ALTER TABLE replies DROP COLUMN asked_again",
+        ):
+            change(tmp_path / "run", statement)
+        assert sum(rows_from_run(tmp_path / "run")["asked_again"]) == 0
+        go(tmp_path / "suite", server, tmp_path / "run")
+    assert len(entries(tmp_path / "run")) == 3
+    assert sum(rows_from_run(tmp_path / "run")["asked_again"]) == 0

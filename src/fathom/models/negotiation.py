@@ -46,11 +46,13 @@ class Negotiation:
         changes: By refused parameter: its other name, or "" if it is left out.
         sent_with: What ``changes`` were when requests were sent whose results are read now. Such a request, of a batch,
             is not sent again at once: its failure is one that is worth a retry. None if requests are sent.
+        answered: Whether a request was answered.
     """
 
     fixed: Mapping[str, str] = field(default_factory=dict)
     changes: dict[str, str] = field(default_factory=dict)
     sent_with: Mapping[str, str] | None = None
+    answered: bool = False
 
     async def send(
         self, request: Callable[[], Awaitable[Sent]], failure_of: Callable[[Exception], Failure] = classify
@@ -67,7 +69,9 @@ class Negotiation:
         for _ in range(MOST_TRIES):
             before = dict(self.changes if self.sent_with is None else self.sent_with)
             try:
-                return await request()
+                sent = await request()
+                self.answered = True
+                return sent
             except Exception as error:
                 failure = failure_of(error)
             if not self.learn(failure, before):
@@ -108,7 +112,8 @@ class Negotiation:
             failure: The failure.
             before: ``changes`` when the request was sent.
         """
-        if failure.kind not in ("bad", "busy"):  # some servers have a 500 for what they do not take
+        # Some servers have a 500 for what they do not take; once they have answered, it is a failure like others.
+        if failure.kind not in ("bad", "busy") or (failure.kind == "busy" and self.answered):
             return False
         name = self._refused(failure.message)
         if name and name not in self.fixed:

@@ -90,7 +90,7 @@ def append(db: sqlite3.Connection, entry: Entry) -> None:
 
 def mark_end(db: sqlite3.Connection) -> None:
     """Record how long the journal is, so that missing last entries show; the caller holds the transaction."""
-    db.execute("INSERT OR REPLACE INTO journal_end SELECT 1, max(number) FROM journal HAVING count(*)")
+    db.execute("INSERT OR REPLACE INTO journal_end SELECT 1, number FROM journal ORDER BY number DESC LIMIT 1")
 
 
 @dataclass(slots=True)
@@ -107,10 +107,11 @@ class Counts:
 
     def add(self, entry: Entry) -> None:
         """Count an entry."""
+        key = entry.sample, entry.epoch
+        prompts = self.prompts.setdefault(key, set())
         if entry.outcome != UNREACHED:
-            key = entry.sample, entry.epoch
             self.requests[key] += entry.requests
-            self.prompts.setdefault(key, set()).update([entry.prompt] if entry.prompt else ())
+            prompts.update([entry.prompt] if entry.prompt else ())
 
     def again(self, key: Key) -> int:
         """The requests for a reply beyond the first of each of its prompts."""
@@ -133,8 +134,9 @@ def counts_in(db: sqlite3.Connection, path: Path) -> Counts:
         FathomError: Entries were removed or changed.
     """
     counts = Counts()
+    journaled = "asked_again" in {row[1] for row in db.execute("PRAGMA table_info(replies)")}
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
-        if "asked_again" in {row[1] for row in db.execute("PRAGMA table_info(replies)")}:
+        if journaled:
             raise _changed(path, 1)  # what writes the one has made the other
         return counts
     least = db.execute("SELECT coalesce(max(number), 0) FROM journal_end").fetchone()[0]
@@ -147,6 +149,12 @@ def counts_in(db: sqlite3.Connection, path: Path) -> Counts:
         counts.add(Entry(*values))
     if number < least:
         raise _changed(path, number + 1)
+    # A reply without an entry was written by an earlier version, or its entries were removed: nobody knows how often it
+    # was asked for.
+    stored_keys = db.execute("SELECT sample, epoch FROM replies WHERE prompt_hash != ''") if journaled else ()
+    for sample, epoch in stored_keys:
+        if (sample, epoch) not in counts.prompts:
+            counts.add(Entry(sample, epoch, "", LOST, 0.0, 0.0, requests=2))
     return counts
 
 

@@ -66,7 +66,7 @@ class Ledger:
             self._db.execute("PRAGMA synchronous = NORMAL")
             # A changed journal is found before anything is paid.
             self._counts = journal.counts_in(self._db, folder / FILE)
-            self._db.executescript(SCHEMA + journal.SCHEMA)
+            self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {journal.SCHEMA} COMMIT;")
             self.place = StorePlace(folder, FILE)
             self._noted: set[Key] = set()
             self._waiting: dict[Key, list[journal.Entry]] = {}
@@ -92,6 +92,9 @@ class Ledger:
                     self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
             if "asked_again" not in present:
                 self._db.execute("ALTER TABLE replies ADD COLUMN asked_again INTEGER NOT NULL DEFAULT 0")
+                columns = "sample, epoch, '', status, finished_at - seconds, seconds, tokens_in, tokens_out, cost"
+                for row in self._db.execute(f"SELECT {columns} FROM replies WHERE prompt_hash != ''").fetchall():
+                    journal.append(self._db, journal.Entry(*row))
         return add_checksums(self._db, self.folder / FILE, CHECKED)
 
     def plan(self, planned: int, samples: Iterable[Sample], epochs: int) -> None:
@@ -232,20 +235,21 @@ class Ledger:
         )
         query = "SELECT status FROM replies WHERE sample = ? AND epoch = ?"
         columns = f"{self._replies.columns}, worker, served, asked_again"
+        if prompt_hash and key not in self._noted:  # nobody has noted its requests one by one
+            self._wait(key, _of_reply(key, reply, cost))
+        row = (*row, self._counts.again(key))
         with self._writing():
-            if prompt_hash and key not in self._noted:  # nobody has noted its requests one by one
-                self._waiting[key] = [_of_reply(key, reply, cost)]
             self._append(key)
-            self._noted.discard(key)
-            row = (*row, self._counts.again(key))
-            if reply.status != "error":
-                self._counts.forget(key)
             before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
             self._db.execute(f"INSERT OR REPLACE INTO replies ({columns}) VALUES ({_marks(columns)})", storable(row))
             # The checksum is of the values as SQLite stores them, whose types can differ.
             self._db.execute(
                 f"UPDATE replies SET checksum = {self._replies.checksum} WHERE rowid = last_insert_rowid()"
             )
+        self._waiting.pop(key, None)
+        self._noted.discard(key)
+        if reply.status != "error":
+            self._counts.forget(key)
         return before[0] if before else None
 
     def note(self, key: Key, attempt: Attempt, cost: float | None) -> None:
@@ -260,15 +264,19 @@ class Ledger:
             cost: US dollars; None if the price is unknown.
         """
         self._noted.add(key)
-        self._waiting.setdefault(key, []).append(journal.entry_of(key, attempt, cost))
+        self._wait(key, journal.entry_of(key, attempt, cost))
         if attempt.outcome not in STATUSES:
             with self._writing():
                 self._append(key)
+            del self._waiting[key]  # only now: what could not be written waits for the next entry
+
+    def _wait(self, key: Key, entry: journal.Entry) -> None:
+        self._waiting.setdefault(key, []).append(entry)
+        self._counts.add(entry)
 
     def _append(self, key: Key) -> None:
-        for entry in self._waiting.pop(key, ()):
+        for entry in self._waiting.get(key, ()):
             journal.append(self._db, entry)
-            self._counts.add(entry)
 
     def has_replied(self) -> bool:
         """Whether the model has replied to any prompt of the run, in this or an earlier process."""

@@ -248,6 +248,7 @@ class Peek:
     """Reads a store that may not exist yet."""
 
     db: sqlite3.Connection | None
+    folder: Path = Path()
 
     def is_final(self, sample: str, epoch: int) -> bool:
         """Whether there is a final reply."""
@@ -265,7 +266,7 @@ class Peek:
 
     def asked_again(self) -> int:
         """Number of replies that were asked for more than once."""
-        return len(asked_again(self.db, Path(FILE))) if self.db is not None else 0
+        return len(asked_again(self.db, self.folder / FILE)) if self.db is not None else 0
 
     def samples(self) -> int:
         """Number of different samples with a reply; of those that are planned, if the run stored its plan."""
@@ -299,7 +300,7 @@ def peek(folder: Path) -> Iterator[Peek]:
     with clear_errors(folder), reading(folder) as db:
         check_rows(db, folder / FILE, CHECKED)
         has_table = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'workers'").fetchone()[0]
-        yield Peek(db if has_table else None)
+        yield Peek(db if has_table else None, folder)
 
 
 @contextmanager

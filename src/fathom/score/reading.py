@@ -80,7 +80,7 @@ _REFUTED = (
     rf"(?:(?:clearly|also|both|all|simply)[ \t])?{_NOT_RIGHT}"
     r"|[ \t]{1,3}(?:is|are|was)n['’]t[ \t]{1,3}(?:right|correct|it\b|the\b)"
     # "15 or more", "15+" is no number.
-    r"|[ \t]{1,3}at[ \t](?:least|most)\b(?![ \t]+[0-9])"
+    r"|[ \t]{1,3}at[ \t](?:least|most)(?=\W*$|[,.;])"
     r"|[ \t]{1,3}or[ \t](?:more|fewer|less|so|above|higher|lower)\b|\+(?![ \t]*[0-9])"
     r"|[ \t]{1,3}do(?:es)?(?:[ \t]not|n['’]t)[ \t](?:match|fit|belong|apply|work)"
     r"|[ \t]{1,3}can(?:not|['’]t| not)[ \t]be\b|[ \t]{1,3}(?:can|could)[ \t]be[ \t](?:ruled out|eliminated|excluded)"

@@ -23,14 +23,14 @@ MOST_UNPACKED = 4 << 30
 """Maximum bytes of an unpacked file of an archive."""
 MOST_TIMES = 100
 """Maximum compression ratio of a large file."""
-SMALL = 256 << 20
+SMALL = 2 << 30
 """Bytes that are unpacked at any ratio."""
 MOST_READ = 1 << 30
 """Maximum bytes of a file that is read as a whole."""
 FEW_ROWS, FEW_CELLS = 1_000_000, 100_000_000
 """Rows and values that a table may state at any size."""
 ROWS_PER_BYTE, CELLS_PER_BYTE = 8, 1000
-SECONDS, BYTES_PER_SECOND = 60.0, 1e6
+SECONDS, BYTES_PER_SECOND = 150.0, 1e6
 """Time for checking an SQLite file of any size, and the least speed beyond it."""
 STEPS = 100_000
 """Steps of SQLite between two looks at the clock."""
@@ -96,7 +96,7 @@ def is_inside(folder: Path, path: Path) -> bool:
     """
     base, real = os.path.realpath(folder), os.path.realpath(path)
     above, _, snapshot = base.rpartition(f"{os.sep}snapshots{os.sep}")
-    if above and os.sep not in snapshot and real.startswith(f"{above}{os.sep}blobs{os.sep}"):
+    if above and snapshot and real.startswith(f"{above}{os.sep}blobs{os.sep}"):
         return True
     return real == base or real.startswith(base.rstrip(os.sep) + os.sep)
 

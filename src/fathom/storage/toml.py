@@ -9,7 +9,7 @@ from fathom.storage.encodings import decode
 from fathom.storage.foreign import read_regular
 from fathom.types import FathomError
 
-_LONG_KEY = re.compile(r"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}")
+_LONG_KEY = re.compile(r"(?m)(?:^|[{\[,])[ \t]*+(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}")
 """A key of more parts than any file has: tomllib takes quadratic time for it, and its tables are nested as deeply."""
 
 

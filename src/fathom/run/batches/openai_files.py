@@ -54,8 +54,13 @@ class OpenAIFiles:
 
     async def newest(self) -> str:
         """See ``Provider``. Servers like OpenAI's may list the oldest first: then this is the oldest."""
-        page = await self._client.batches.list(limit=1)
-        return str(page.data[0].id) if page.data else ""
+        try:
+            page = await self._client.batches.list(limit=1)
+            return str(page.data[0].id) if page.data else ""
+        except Exception as error:
+            if getattr(error, "status_code", None) in (401, 403):
+                raise
+            return ""  # a server without a list, or with another one: then all of it is read where it is needed
 
     async def send(self, batch: Batch, file: Path) -> str:
         """See ``Provider``."""

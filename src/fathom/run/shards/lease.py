@@ -66,20 +66,22 @@ class Lease:
 
     def take(self, tell: Callable[[str], None]) -> None:
         """Wait until no other process has the lease, and take it."""
-        seen, since, reported = b"", time.monotonic(), False
+        seen, since, reported = None, time.monotonic(), False
         while not self._store.create(self._file, self._content()):
-            held = self._store.read(self._file) or b""
+            held = self._store.read(self._file)
+            if held is None:  # released meanwhile
+                continue
             if held != seen:
                 seen, since = held, time.monotonic()
             holder = _worker_in(held)
             ended = holder is not None and not is_alive(holder, beat=time.time(), now=time.time())
-            if held and (ended or time.monotonic() - since >= TIMES.ends):
+            if ended or time.monotonic() - since >= TIMES.ends:
                 self._store.write(self._file, self._content())
                 time.sleep(TIMES.settled)
                 if self._store.read(self._file) == self._content():
                     return
                 continue
-            if held and not reported:
+            if not reported:
                 reported = True
                 whose = f"process {holder.pid} on {holder.host.partition('/')[0]}" if holder else "another process"
                 tell(

@@ -100,9 +100,11 @@ class FolderStore:
         except FileExistsError:
             return False
         except OSError:  # a file system without hard links
-            if path.exists():
+            try:
+                with path.open("xb") as stream:
+                    stream.write(data)
+            except FileExistsError:
                 return False
-            self.write(name, data)
         finally:
             draft.unlink(missing_ok=True)
         return True

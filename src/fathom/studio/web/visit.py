@@ -203,8 +203,8 @@ def templates() -> Environment:
     return environment
 
 
-_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_TAGS = re.compile(r"(<textarea\b[^>]*>[^<]*|<[^>]*>)")
+_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # not the marks of ordinary Arabic and Hebrew texts
+_TAGS = re.compile(r"(<(?:textarea|title)\b[^>]*>[^<]*|<script\b.*?</script>|<[^>]*>)", re.DOTALL)
 
 
 def with_shown_directions(page: str) -> str:

@@ -1,7 +1,7 @@
 """How long scorers, extractors, segmenters and readers take for 10, 100 and 1,000 kB of hostile text.
 
-    python performance/linear_time.py               # all, five kinds of text; half an hour
-    python performance/linear_time.py --most 100    # up to 100 kB; minutes
+    python performance/growth.py               # all, five kinds of text; half an hour
+    python performance/growth.py --most 100    # up to 100 kB; minutes
 
 Each is measured as in tests/linear_time.py: processor time, the best of two. Ratios are to a tenth of the text, where
 that takes at least two milliseconds; what would take more than a minute is not tried, and said. Exits with 1 if a ratio
@@ -19,6 +19,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent / "tests" / name) for name in (
 import test_linear_time as scorers  # noqa: E402
 
 import test_linear_readers as readers  # noqa: E402
+from linear_time import seconds  # noqa: E402
 
 KINDS = ("1", "?", "{'a': ", "图", "\n- but (B), ")
 SIZES = (10_000, 100_000, 1_000_000)
@@ -30,7 +31,7 @@ def measured() -> Iterator[tuple[str, Callable[[str], float]]]:
     for name, read in scorers._scorers():
         yield name, partial(scorers._seconds, read)
     for name, read in readers.READERS.items():
-        yield name, partial(scorers.seconds, partial(readers._quietly, read))
+        yield name, partial(seconds, partial(readers._quietly, read))
 
 
 def ratio_of(time: Callable[[str], float], kind: str, most: int) -> tuple[float, float]:
