@@ -193,8 +193,8 @@ def test_a_store_that_is_removed_while_a_shard_runs_has_all_its_replies_at_the_e
 
     async def removing(self: OneShard, sample: str, epoch: int) -> None:
         await committed(self, sample, epoch)
-        if sample.startswith("item3"):
-            shutil.rmtree(out)
+        while sample.startswith("item3") and (out / "shards.json").exists():
+            shutil.rmtree(out, ignore_errors=True)  # the lease may be renewed meanwhile
 
     monkeypatch.setattr(OneShard, "committed", removing)
     assert ask(suite, out) == 6
