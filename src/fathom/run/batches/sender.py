@@ -411,7 +411,11 @@ class Sender:
         negotiation = self._recording.negotiation
         changed = "" if negotiation.changes == known else f"; {'; '.join(negotiation.describe())}"
         unread = any(number in again and lines[0].rank in (0, 3) for number, lines in results.lines.items())
-        kept = f"; results that cannot be read are kept in {path}" if unread or results.stray else ""
+        kept = (
+            f"; results that cannot be read are kept in {path}, and their samples asked again by the next run"
+            if unread or results.stray
+            else ""
+        )
         self._tell(f"batch {batch.name}: {len(asked) - len(again):,} of {batch.requests:,} answered{changed}{kept}")
         if len(again) == len(asked) and all(failure.kind == "denied" for failure in again.values()):
             self._store.end(batch)
