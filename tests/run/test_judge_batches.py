@@ -14,7 +14,7 @@ from engine_calls import judge
 from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 from fathom.run.batches import open as opening
 from fathom.run.batches.sender import Pace
-from fathom.runfile import batches as batch_store
+from fathom.runfile import store as run_store
 from fathom.runfile.batches import BatchStore, batches_of
 from fathom.runfile.judgements import judgements
 from fathom.types import FathomError
@@ -120,7 +120,7 @@ def test_a_limit_ends_the_judging_and_what_was_answered_is_kept(tmp_path: Path) 
 
 
 def test_one_process_sends_the_batches_of_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(run_store, "BUSY_SECONDS", 0.05)
     run = made(tmp_path / "run")
     other = BatchStore(run, batches_of("openai/m"), alone=True)
     with JudgeServer() as server, pytest.raises(FathomError, match="was locked by another process"):
@@ -146,7 +146,7 @@ def test_a_judge_is_not_asked_plainly_when_a_batch_was_sent_before_the_answer(tm
 
 
 def test_no_batch_is_sent_while_the_judge_is_asked_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(run_store, "BUSY_SECONDS", 0.05)
     run = made(tmp_path / "run")
     refused: list[str] = []
 

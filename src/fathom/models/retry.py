@@ -83,7 +83,8 @@ class Health:
         worked: The shortest prompt that was answered, with its call.
         probes: Probes that were answered.
         probing: Held during a probe: only one is sent at a time, and nothing else meanwhile.
-        begun: Set when the first request has ended, or takes long; None before it is sent.
+        alone: Whether the first request goes alone.
+        begun: Set when it has ended, or takes long; None before it is sent.
     """
 
     before: bool = False
@@ -95,19 +96,20 @@ class Health:
     worked: tuple[str, Call] | None = None
     probes: int = 0
     probing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    alone: bool = False
     begun: asyncio.Event | None = None
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """One request's turn: others wait for the first, so that what it is refused for is not refused many times."""
-        if self.begun is None:
+        if self.alone and self.begun is None:
             self.begun = asyncio.Event()
             try:
                 yield
             finally:
                 self.begun.set()
             return
-        if not self.begun.is_set():
+        if self.begun is not None and not self.begun.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_ALONE):
                     await self.begun.wait()

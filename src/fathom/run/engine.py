@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fathom.models.clients import connections_of, timeout_of
+from fathom.models.clients import connections_of, settings_of, timeout_of
 from fathom.models.failures import shorten
 from fathom.models.prices import Price
 from fathom.models.protocol import Call, Client
@@ -74,7 +74,7 @@ class Engine:
         self.client = client
         self._note = note
         self.terms = terms
-        self.health = Health(before=replied)
+        self.health = Health(before=replied, alone=settings_of(client) is not None)
         self.stop = ""
 
     async def ask(self, prompt: str, call: Call, send: Sending | None = None) -> Reply:
