@@ -1,7 +1,7 @@
 """How long scorers, extractors, segmenters and readers take for 10, 100 and 1,000 kB of hostile text.
 
-    python performance/growth.py               # all, five kinds of text; half an hour
-    python performance/growth.py --most 100    # up to 100 kB; minutes
+    python performance/growth.py --most 100    # up to 100 kB: minutes
+    python performance/growth.py               # all: much longer
 
 Each is measured as in tests/linear_time.py: processor time, the best of two. Ratios are to a tenth of the text, where
 that takes at least two milliseconds; what would take more than a minute is not tried, and said. Exits with 1 if a ratio

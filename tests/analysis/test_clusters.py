@@ -39,10 +39,10 @@ def coverage(simulations: int, rng: np.random.Generator, *, as_items: bool) -> f
         for number in range(6)
     )
     held = 0
-    for _ in range(simulations):
+    for seed in range(simulations):
         right = rng.random((25, 6)) < rng.beta(1, 1, 25)[:, None]
         rows = blank.with_columns(value=right.ravel().astype(np.float64))
-        profile = profiles(rows, replicates=400)[0]
+        profile = profiles(rows, seed=seed, replicates=400)[0]
         interval = interval_of(profile.draws[:, 0], float(profile.means[0]))
         held += interval.low <= 0.5 <= interval.high
     return held / simulations
@@ -51,8 +51,8 @@ def coverage(simulations: int, rng: np.random.Generator, *, as_items: bool) -> f
 @pytest.mark.slow
 def test_intervals_hold_the_truth_where_questions_share_a_context() -> None:
     rng = np.random.default_rng(4)
-    assert 0.91 <= coverage(100, rng, as_items=False) <= 0.99
-    assert coverage(60, rng, as_items=True) < 0.88
+    assert 0.91 <= coverage(200, rng, as_items=False) <= 0.99
+    assert coverage(100, rng, as_items=True) < 0.85
 
 
 def test_the_same_weights_for_all_questions_of_an_item() -> None:

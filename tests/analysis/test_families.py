@@ -172,8 +172,8 @@ def test_equal_groups_are_rarely_significant(groups: int) -> None:
     rng = np.random.default_rng(4)
     alarms = 0
     blank = to_frame(asked_by_group({f"g{number}": [0.0] * 12 for number in range(groups)}))
-    for _ in range(40):
+    for _ in range(100):
         luck = rng.beta(2, 1, len(blank))
         rows = blank.with_columns(value=pl.Series((rng.random(len(blank)) < luck).astype(np.float64)))
         alarms += any((score.p_adjusted or 0.0) < 0.05 for score in breakdown(rows, by=("kind",)))
-    assert alarms <= 5
+    assert alarms <= 9

@@ -207,11 +207,9 @@ def _attempt(prompt: str, started: float, seconds: float, answer: Reply | Failur
     if isinstance(answer, Reply):
         counted = with_counts(answer)
         return Attempt(name, answer.status, started, seconds, counted.tokens_in, counted.tokens_out)
-    return (
-        Attempt(name, "cancelled", started, seconds)
-        if answer is None
-        else Attempt(name, answer.kind, started, seconds, reached=answer.reached)
-    )
+    if answer is None:
+        return Attempt(name, "cancelled", started, seconds)
+    return Attempt(name, answer.kind, started, seconds, reached=answer.reached)
 
 
 async def request_once(client: Client, prompt: str, call: Call, retry: Retry) -> Reply | Failure:

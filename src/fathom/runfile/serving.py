@@ -133,7 +133,7 @@ def cut_prompts(replies: Sequence[ServedReply]) -> dict[tuple[str, int], CutProm
     Args:
         replies: Replies of one run; those without a count are ignored.
     """
-    counted = [reply for reply in replies if reply.length and (reply.counted or 0) >= LEAST_COUNT and reply.sent > 0]
+    counted = list(_with_counts(replies))
     if not counted:
         return {}
     highest = max(reply.counted or 0 for reply in counted)
@@ -148,6 +148,11 @@ def cut_prompts(replies: Sequence[ServedReply]) -> dict[tuple[str, int], CutProm
         cut += _at_the_limit([reply for cell in ascending for reply in cell], highest)
         cut += _hardly_more(ascending, highest)
     return {reply.key: CutPrompt(reply.length, reply.counted or 0, reply.sent) for reply in cut}
+
+
+def _with_counts(replies: Iterable[ServedReply]) -> Iterator[ServedReply]:
+    """The replies whose counts of prompt tokens can be compared."""
+    return (reply for reply in replies if reply.length and (reply.counted or 0) >= LEAST_COUNT and reply.sent > 0)
 
 
 def _all_equal(cell: Sequence[ServedReply], highest: int) -> bool:
@@ -250,10 +255,11 @@ def notes_on_server(replies: Sequence[ServedReply], asked: RunTarget = UNKNOWN) 
         asked: What was asked.
     """
     answered = [reply for reply in replies if reply.status in ("ok", "incomplete")]
+    cut = cut_prompts(replies)
     mark = unknown_marks_note(reply.head for reply in answered if reply.head)
     return (
-        *_on_prompts(replies),
-        *_on_counts(replies, asked.least_ratio),
+        *_on_prompts(replies, cut),
+        *_on_counts([reply for reply in replies if reply.key not in cut], asked.least_ratio),
         *_on_models(answered, asked.model),
         *_on_silence(answered),
         *_on_caps(answered),
@@ -297,10 +303,9 @@ def remarks_on_server(replies: Sequence[ServedReply]) -> tuple[str, ...]:
     )
 
 
-def _on_prompts(replies: Sequence[ServedReply]) -> Iterator[ServerNote]:
-    cut = cut_prompts(replies).values()
-    for length in sorted({prompt.length for prompt in cut}):
-        at = [prompt for prompt in cut if prompt.length == length]
+def _on_prompts(replies: Sequence[ServedReply], cut: Mapping[tuple[str, int], CutPrompt]) -> Iterator[ServerNote]:
+    for length in sorted({prompt.length for prompt in cut.values()}):
+        at = [prompt for prompt in cut.values() if prompt.length == length]
         arrived, sent = (round(median(getattr(prompt, name) for prompt in at)) for name in ("arrived", "sent"))
         yield ServerNote(
             "cut",
@@ -315,13 +320,8 @@ def _on_prompts(replies: Sequence[ServedReply]) -> Iterator[ServerNote]:
 
 
 def _on_counts(replies: Sequence[ServedReply], least: float) -> Iterator[ServerNote]:
-    """Counts that whole prompts hardly have, and that no rule of ``cut_prompts`` proves to be of cut ones."""
-    cut = cut_prompts(replies)
-    counted = [
-        reply
-        for reply in replies
-        if reply.length and (reply.counted or 0) >= LEAST_COUNT and reply.sent > 0 and reply.key not in cut
-    ]
+    """Counts that whole prompts hardly have, of replies that no rule of ``cut_prompts`` proves to be to cut ones."""
+    counted = list(_with_counts(replies))
     english = [_ratio(reply) for reply in counted if reply.language in ("", "en")]
     cells: defaultdict[tuple[str, str, int], list[float]] = defaultdict(list)
     for reply in counted:

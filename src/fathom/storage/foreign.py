@@ -23,8 +23,8 @@ MOST_UNPACKED = 4 << 30
 """Maximum bytes of an unpacked file of an archive."""
 MOST_TIMES = 100
 """Maximum compression ratio of a large file."""
-SMALL = 2 << 30
-"""Bytes that are unpacked at any ratio."""
+SMALL, SMALL_MEMBER = 2 << 30, 256 << 20
+"""Bytes that are unpacked at any ratio: of a file that is read in parts, and of a file in an archive."""
 MOST_READ = 1 << 30
 """Maximum bytes of a file that is read as a whole."""
 FEW_ROWS, FEW_CELLS = 1_000_000, 100_000_000
@@ -118,17 +118,18 @@ def check_files(folder: Path, names: Iterable[str]) -> None:
             raise FathomError(f"{path}: not a regular file; {_ADVICE}")
 
 
-def check_expansion(plain: int, packed: int) -> None:
+def check_expansion(plain: int, packed: int, small: int | None = None) -> None:
     """Check what compressed content expands to.
 
     Args:
         plain: Bytes unpacked.
         packed: Bytes that they were packed in.
+        small: Bytes up to which the ratio does not matter; ``SMALL`` if it is None.
 
     Raises:
-        RefusedFileError: It is compressed more than ``MOST_TIMES`` times, to more than ``SMALL`` bytes.
+        RefusedFileError: It is compressed more than ``MOST_TIMES`` times, to more than ``small`` bytes.
     """
-    if plain > max(SMALL, MOST_TIMES * packed):
+    if plain > max(SMALL if small is None else small, MOST_TIMES * packed):
         raise RefusedFileError(
             f"compressed {plain / max(1, packed):,.0f} times, to {plain >> 20:,} MiB or more; unpack it yourself if "
             "that is right",
@@ -144,7 +145,7 @@ def check_member(member: ZipInfo) -> None:
     """
     if member.file_size > MOST_UNPACKED:
         raise RefusedFileError(f"{member.filename[:80]!r} is larger than {MOST_UNPACKED >> 30} GiB", errno.EFBIG)
-    check_expansion(member.file_size, member.compress_size)
+    check_expansion(member.file_size, member.compress_size, min(SMALL, SMALL_MEMBER))
 
 
 def check_table(rows: int, columns: int, plain: int, size: int) -> None:

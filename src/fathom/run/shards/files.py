@@ -27,8 +27,10 @@ PLAN = "shards.json"
 FORMAT = 1
 UNCHECKED: Mapping[str, Any] = {"served": "", "asked_again": 0}
 """Columns that files of earlier versions lack, each with what it then is."""
-COLUMNS = (*CHECKED[SPLIT][0].columns.split(", "), *UNCHECKED, "checksum")
-"""Of a row, in this order. The checksum is of all before ``served``."""
+_SUMMED = tuple(CHECKED[SPLIT][0].columns.split(", "))
+"""Columns that the checksum is of."""
+COLUMNS = (*_SUMMED, *UNCHECKED, "checksum")
+"""Of a row, in this order."""
 _AT = {name: number for number, name in enumerate(COLUMNS)}
 _WHOLE = (
     *("epoch", "length", "tokens", "tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached", "attempts"),
@@ -301,6 +303,6 @@ def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
         intact = len(rows) == int(about["rows"])
     except (pyarrow.ArrowException, KeyError, ValueError, OSError) as error:
         raise FathomError(f"{where}: damaged ({error}); {_ADVICE}") from None
-    if not intact or any(row_checksum(row[: _AT[next(iter(UNCHECKED))]]) != row[-1] for row in rows):
+    if not intact or any(row_checksum(row[: len(_SUMMED)]) != row[-1] for row in rows):
         raise FathomError(f"{where}: damaged (checksum mismatch); {_ADVICE}")
     return rows
