@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -22,6 +23,7 @@ from fathom.report.results import ALL, Results, System
 from fathom.rows import to_frame
 from fathom.rows.table import RowsTable
 from fathom.stats.intervals import Interval
+from fathom.stats.ranks import MaxT
 from fathom.types.boards import Board, Category, Part
 from made_results_board import row
 
@@ -118,3 +120,32 @@ def _differences(rows: pl.DataFrame, report: Results, board: Table, files: dict[
                 assert (data[4], own.shared) == (found.items, found.items)
                 for one in (own.gap, *([gap] if task == OVERALL and gap is not None else [])):
                     assert [one.difference, one.interval.low, one.interval.high, one.p_value] == pytest.approx(said)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_ranks_in_a_report_and_on_a_board_are_of_the_same_random_signs(
+    shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a difference between the two critical values has a rank in one and none in the other."""
+    drawn = Random(5)
+
+    def facets(document: int) -> dict[str, str]:
+        return {"cluster": f"document {document}"} if shared else {}
+
+    rows = to_frame(
+        [
+            row(task, f"{task}/{n}", drawn.random(), length, model=f"m{model}", facets=facets(n))
+            for model in range(3)
+            for task in TASKS
+            for n in range(7)
+            for length in LENGTHS
+        ]
+    )
+    critical = MaxT.critical
+    found: list[float] = []
+    monkeypatch.setattr(MaxT, "critical", lambda self: found.append(critical(self)) or found[-1])
+    measure(rows)
+    of_report = found.copy()
+    board_of(rows)
+    assert of_report[-1] == pytest.approx(found[-1], rel=1e-9)
+    assert len(found) > len(of_report)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from fathom.stats import shared
+from fathom.stats import flips, shared
 from fathom.stats.ranks import MaxT, holm, ranks_of
 from fathom.stats.shared import Overlap, SharedScores, TaskScores
 
@@ -176,7 +176,7 @@ def test_ranks_of_very_many_clusters_come_from_replicates(monkeypatch: pytest.Mo
     tables = [{"task": TaskScores(names, names, (1024,), rng.random((300, 1)))} for _ in range(2)]
     errors = []
     for most in (300, 299):
-        monkeypatch.setattr(shared, "_SIGNED", most)
+        monkeypatch.setattr(flips, "SIGNED", most)
         noise = SharedScores(tables, seed=0, replicates=5_000).noise(0, 1)
         assert noise is not None
         assert noise.shape == (5_000,)

@@ -22,7 +22,7 @@ from fathom.board.means import SEED, drawn_name, sums_of
 from fathom.board.model import Entry, Items, Source, Standing
 from fathom.board.standing import weights
 from fathom.stats.differences import Gap, Gaps, gaps_between, pseudo_streams
-from fathom.stats.flips import DRAWN, flip_p_values, random_signs
+from fathom.stats.flips import DRAWN, flip_p_values, noise_of
 from fathom.stats.intervals import (
     LEVEL,
     REPLICATES,
@@ -288,22 +288,20 @@ def _sides(
     tables = {n: _wide(own, place) for n, own in items.items()}
     clusters = {n: clusters_of(table, [groups[name] for name in questions]) for n, table in tables.items()}
     streams = dict(zip(clusters, pseudo_streams([own.key for own in clusters.values()]), strict=True))
-    signs = random_signs(len(next(iter(clusters.values())).totals)) if clusters else None
     for n, score in sources.items():
         parts: dict[str, Floats] = {}
         if n in clusters:
             sums, stream = resampled_sums(clusters[n], SEED), streams[n]
             own = clusters[n].contributions.mean(axis=1)
-            flips, parts = (signs @ own.astype(np.float32)).astype(np.float64), {task: own}
+            parts = {task: own}
         else:
             sums, stream = (
                 sums_of(score, task, names[n]),
                 pseudo_streams([zlib.crc32(f"{task} {names[n]}".encode())])[0],
             )
         draws = sums.means(SEED, 1.0, stream).mean(axis=1)
-        if n not in clusters:
-            flips = (draws - draws.mean())[:DRAWN]
-        whole = _Sides(draws, flips, parts)
+        uncertain = (draws - draws.mean())[:DRAWN]
+        whole = _Sides(draws, noise_of(own, draws) if n in clusters else uncertain, parts)
         standing = counted.get(n)
         if standing is None or task not in standing.sources:
             yield n, whole, None
@@ -312,11 +310,11 @@ def _sides(
         if n in clusters and every:
             joint = within_stratum(clusters[n], list(groups.values()), every)
             sums, own = resampled_sums(joint, SEED), joint.contributions.mean(axis=1)
-            flips = (random_signs(len(every)) @ own.astype(np.float32)).astype(np.float64)
             parts = {min(other for other, stratum in known.items() if stratum == known[task]): own}
         drawn = sums.means(SEED, 1 / len(standing.sources), stream).mean(axis=1)
+        flips = noise_of(own, drawn) if n in clusters else uncertain
         shares = {name: share * part for name, part in parts.items()}
-        yield n, whole, _Sides(share * shuffled(drawn, order), share * shuffled(flips, order), shares)
+        yield n, whole, _Sides(share * shuffled(drawn, order), share * shuffled(flips, known[task].place), shares)
 
 
 def _place(task: str, standing: Standing, known: Mapping[str, Stratum]) -> int:

@@ -107,6 +107,10 @@ _ADDED = re.compile(
     r"|let me know\b|(?:i )?hope (?:this|that) helps|feel free\b|is there anything else|if you (?:need|have)\b)",
     re.IGNORECASE,
 )
+_IN_ADDED = (
+    *("explanation", "reason", "note", "justification", "evidence", "解释", "说明", "理由", "注"),
+    *("let me know", "helps", "feel free", "is there anything", "if you"),
+)
 _NUMBERS = re.compile(r"(?:(?<![\w.,)\]-])-)?[0-9]+(?:,[0-9]+)*(?:\.[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _NUMBER = r"(?<![0-9])([0-9]++(?:,[0-9]{3})*)"
@@ -607,7 +611,9 @@ def _announces(line: str) -> bool:
 
 
 def _without_frame(text: str) -> str:
-    kept = _ADDED.split(text)[0]
+    lowered = text.lower()
+    added = _ADDED.search(text) if any(word in lowered for word in _IN_ADDED) else None
+    kept = text[: added.start()] if added else text
     lines = [line.strip() for line in (kept if kept.strip() else text).strip().split("\n")]
     first = next((number for number, line in enumerate(lines) if line and not _announces(line)), None)
     if first is None:  # a text that breaks off after a heading is one; a mere announcement is none

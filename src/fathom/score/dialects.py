@@ -91,7 +91,7 @@ class _Mark:
     plain_tag: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one for each table
 class _Marks:
     """The marks of all dialects, ready for searching.
 
@@ -128,7 +128,11 @@ def split_reasoning(text: str) -> tuple[str, str]:
     Returns:
         The answer and the reasoning, both stripped. Inside reasoning only the mark that closes it counts.
     """
-    table = _marks()
+    return _split(text, _marks())
+
+
+@lru_cache(maxsize=16)  # several readers look at the same reply in turn
+def _split(text: str, table: _Marks) -> tuple[str, str]:
     for opens, closes in table.words:
         if (start := opens.match(text)) and (end := closes.search(text, start.end())):
             return text[end.end() :].strip(), text[start.end() : end.start()].strip()

@@ -152,8 +152,8 @@ def common_length(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
         places[item] |= 1 << at
     full = (1 << len(second)) - 1
     row = full
-    for item in first:
-        shared = row & places.get(item, 0)
+    for found in filter(None, map(places.get, first)):
+        shared = row & found
         row = ((row + shared) | (row - shared)) & full
     return len(second) - row.bit_count()
 

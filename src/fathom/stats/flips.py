@@ -21,6 +21,8 @@ ENUMERATED = 14
 """Clusters with a difference up to which all sign vectors are tried: 2 ** 13, as the overall sign does not matter."""
 DRAWN = 9_999
 """Random sign vectors for more clusters; with the observed one, such p-values are 1 / 10,000 or more."""
+SIGNED = 2_048
+"""Clusters up to which random signs are drawn for ranks; 80 MB."""
 _NORMAL = 400.0
 """Effective number of clusters, (sum c^2)^2 / sum c^4, from which the sum of random signs is normal."""
 _EQUAL = 1e-9  # relative difference of sizes that differ by the order of a summation only
@@ -91,6 +93,23 @@ def sign_p_value(wins: int, count: int) -> float:
         count: All clusters with a difference, 1 or more.
     """
     return min(1.0, 2 * beta_lower_tail(0.5, wins, count - wins + 1))
+
+
+def noise_of(contributions: Floats, draws: Floats) -> Floats:
+    """What a sum of differences, or one side of them, would be without a true difference.
+
+    Args:
+        contributions: What each cluster adds to the sum, shape (clusters,).
+        draws: Replicates of the sum, at least ``DRAWN``.
+
+    Returns:
+        The sum with random signs, shape (``DRAWN``,); of more clusters than ``SIGNED`` replicates less their mean,
+        which are as good.
+    """
+    if len(contributions) > SIGNED:
+        centred: Floats = draws[:DRAWN] - draws.mean()
+        return centred
+    return (random_signs(len(contributions)) @ contributions.astype(np.float32)).astype(np.float64)
 
 
 def random_signs(clusters: int) -> NDArray[np.float32]:

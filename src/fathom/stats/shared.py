@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.stats.differences import Gap, gap_of, pseudo_streams
-from fathom.stats.flips import flip_p_value, random_signs
+from fathom.stats.flips import DRAWN, flip_p_value, noise_of
 from fathom.stats.intervals import Clusters, Floats, clusters_of, resampled_sums, shuffled
 from fathom.stats.strata import cluster_key, strata, within_stratum
 
 _KEPT = 400
 """Sides that are kept, of 160 kB and more."""
-_SIGNED = 2_048
-"""Clusters of all tasks up to which signs are drawn for ranks; with more, replicates less their mean are as good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class _Side:
         mean: Its mean.
         draws: Replicates of the mean.
         contributions: What each cluster adds to the mean.
-        noise: What it adds to a difference without a true one, in each replicate.
+        noise: What it adds to a difference without a true one, in each replicate; as the last one the mean itself.
     """
 
     mean: float
@@ -118,7 +116,7 @@ class SharedScores:
         weights: The weights of some tasks in their mean, which sum to 1.
         sides: What was computed last: most pairs share the same items.
         equal: Models by what is compared, task and scores: equal scores have pseudo-clusters of their own.
-        numbers: Numbers of all clusters, by task and name.
+        every: By task the place of its stratum among those of all models, and the clusters of this stratum.
     """
 
     models: Sequence[Mapping[str, TaskScores]]
@@ -128,7 +126,7 @@ class SharedScores:
     weights: Callable[[Sequence[str]], Sequence[float]] = _equal
     sides: dict[tuple[int, _Shared], _Side] = field(default_factory=dict)
     equal: dict[tuple[_Shared, str, int], list[int]] = field(default_factory=dict)
-    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    every: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
 
     def gap(self, first: int, second: int, tasks: Sequence[str] | None = None) -> tuple[Gap, Floats, Overlap] | None:
         """The difference of two models.
@@ -197,6 +195,7 @@ class SharedScores:
 
     def _drawn(self, model: int, shared: _Shared) -> _Side:
         mean, draws, parts = 0.0, np.zeros(self.replicates), dict[tuple[str, str], float]()
+        noise = np.zeros(min(DRAWN, self.replicates - 1))
         clusters_by_task = {part[0]: self._present(model, part) for part in shared}
         known_strata = strata(clusters_by_task)
         shares = self.weights([task for task, *_ in shared])
@@ -206,16 +205,17 @@ class SharedScores:
             groups = clusters_by_task[task]
             clusters = clusters_of(np.where(known, table.values, np.nan)[np.asarray(known.any(axis=1))], groups)
             mean += share * float(clusters.means.mean())
-            own = (share * clusters.contributions.mean(axis=1)).tolist()
-            for name, part in zip(sorted(set(groups)), own, strict=True):
+            own = clusters.contributions.mean(axis=1)
+            for name, part in zip(sorted(set(groups)), (share * own).tolist(), strict=True):
                 parts[cluster_key(task, name)] = parts.get(cluster_key(task, name), 0.0) + part
             stratum = known_strata[task]
             every = within_stratum(clusters, groups, stratum.clusters)
             sums = resampled_sums(every, self.seed, replicates=self.replicates)
-            drawn = sums.means(self.seed, 1 / len(shared), self._stream(model, shared, task, clusters))
-            draws += share * shuffled(drawn.mean(axis=1), stratum.place)
+            drawn = sums.means(self.seed, 1 / len(shared), self._stream(model, shared, task, clusters)).mean(axis=1)
+            draws += share * shuffled(drawn, stratum.place)
+            noise += share * self._noise(task, groups, own, drawn)[: len(noise)]
         contributions = np.array(list(parts.values()))
-        return _Side(mean, draws, contributions, self._noise(draws, contributions, list(parts)))
+        return _Side(mean, draws, contributions, np.append(noise, contributions.sum()))
 
     def _present(self, model: int, shared: _Part) -> list[str]:
         """The clusters of the items that two models share on a task."""
@@ -224,20 +224,21 @@ class SharedScores:
         here = np.asarray(_known(mask, lengths).any(axis=1))
         return [group for group, present in zip(groups, here.tolist(), strict=True) if present]
 
-    def _noise(self, draws: Floats, contributions: Floats, clusters: Sequence[tuple[str, str]]) -> Floats:
-        """Sums with random signs, the same for a cluster in all models, and as the last one the mean itself."""
-        numbers = self.numbers
-        if not numbers:
-            tasks = [(task, scores) for own in self.models for task, scores in own.items()]
-            every = {cluster_key(task, name) for task, scores in tasks for name in scores.groups}
-            numbers.update({cluster: number for number, cluster in enumerate(sorted(every))})
-        if len(numbers) > _SIGNED:
-            centred: Floats = draws - draws.mean()
-            return centred
-        table = np.zeros(len(numbers), dtype=np.float32)
-        table[[numbers[cluster] for cluster in clusters]] = contributions
-        signed = random_signs(len(numbers))[: self.replicates - 1] @ table
-        return np.append(signed.astype(np.float64), contributions.sum())
+    def _noise(self, task: str, groups: Sequence[str], contributions: Floats, draws: Floats) -> Floats:
+        """Sums with random signs, the same for a cluster in all models and in all that is compared."""
+        if not self.every:
+            names: dict[str, set[str]] = {}
+            for own in self.models:
+                for name, scores in own.items():
+                    names.setdefault(name, set()).update(scores.groups)
+            known = strata(names)
+            self.every.update(
+                {name: (known[name].place, known[name].clusters or tuple(sorted(names[name]))) for name in names}
+            )
+        place, every = self.every[task]
+        table = np.zeros(len(every))
+        table[np.searchsorted(np.asarray(every, dtype=str), sorted(set(groups)))] = contributions
+        return shuffled(noise_of(table, draws), place)
 
     def _stream(self, model: int, shared: _Shared, task: str, clusters: Clusters) -> int:
         alike = self.equal.setdefault((shared, task, clusters.key), [])

@@ -254,7 +254,7 @@ def _pair(member: object) -> tuple[str, str] | None:
 def _entries(text: str) -> list[str]:
     """The lines of a text; a line with several entries, separated by commas or semicolons, is one line for each."""
     lines = []
-    for line in text.splitlines():
+    for line in filter(str.strip, text.splitlines()):
         types = len(_TYPE.findall(line))
         pieces = re.split(r"(?<=[\w)\]])[,;](?=\s)", line) if types > 1 else [line]
         # A comma may be part of a name: "Paris, France: location-GPE".

@@ -181,8 +181,8 @@ def _line_of_code(text: str, row: ScoringRow) -> str | None:
 
 
 def _lines_of_code(text: str) -> list[str]:
-    lines = (line.strip().strip("`").strip() for line in text.split("\n") if not _NO_CODE.match(line))
-    return list(filter(None, lines))
+    given = (line for line in filter(str.strip, text.split("\n")) if not _NO_CODE.match(line))
+    return list(filter(None, (line.strip().strip("`").strip() for line in given)))
 
 
 def _alike(ratio: Callable[[str, str], float]) -> _Score:

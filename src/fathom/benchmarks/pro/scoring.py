@@ -107,7 +107,7 @@ def lines(area: str, gold: Collection[str]) -> list[str]:
         gold: Folded gold lines. A line equal to one of them is kept with its list marker; it is removed from any other.
     """
     by_form = {form: line for line in gold if (form := _form(line))}
-    listed = filter(str.strip, _listed(area, gold).lower().split("\n"))
+    listed = dict.fromkeys(filter(str.strip, _listed(area, gold).lower().split("\n")))
     folded = (_meant(fold(line), gold, by_form) for line in listed)
     return list(dict.fromkeys(filter(None, folded)))
 
