@@ -143,7 +143,12 @@ def test_ranks_in_a_report_and_on_a_board_are_of_the_same_random_signs(
     )
     critical = MaxT.critical
     found: list[float] = []
-    monkeypatch.setattr(MaxT, "critical", lambda self: found.append(critical(self)) or found[-1])
+
+    def noted(tested: MaxT) -> float:
+        found.append(critical(tested))
+        return found[-1]
+
+    monkeypatch.setattr(MaxT, "critical", noted)
     measure(rows)
     of_report = found.copy()
     board_of(rows)

@@ -13,6 +13,7 @@ from fathom import api
 from fathom.plugins import discovery, loading
 from fathom.rows.scoring import score_reply
 from fathom.runfile.store import replies
+from fathom.storage import time_limits
 from fathom.types import FathomError
 
 TASK = """
@@ -80,6 +81,18 @@ def test_replies_that_a_scorer_cannot_score_are_named_everywhere(call: Call) -> 
     assert "missing: failed or not judged" not in shown
     api.run("suite", "fathom/first", out="other")
     assert sentence in str(api.gate("run", baseline="other", margin=0.1).gaps)
+
+
+def test_a_scorer_that_does_not_end_is_stopped(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("lost_umbrella.py").write_text(
+        TASK.replace("GOLD", "").replace("OFFICIAL", "").replace("return Score(None + 1.0, True)", "while True: pass"),
+        "utf-8",
+    )
+    assert call("build", "./lost_umbrella.py", "--lengths", "1k", "--items", "2", "--out", "suite", "--quiet")[0] == 0
+    monkeypatch.setattr(time_limits, "SECONDS", 0.05)
+    code, _, err = call("run", "suite", "--model", "fathom/guess", "--out", "run", "--yes", "--quiet")
+    assert code == 0
+    assert "2 replies could not be scored: TooLongError in lost_umbrella.score" in err
 
 
 @pytest.mark.parametrize(

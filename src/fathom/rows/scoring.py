@@ -14,6 +14,7 @@ from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
 from fathom.score.registry import Crash, crash, get_scorer, row_of
 from fathom.stats.outcomes import NOT_JUDGED as NOT_JUDGED
 from fathom.stats.outcomes import SCORER_FAILED
+from fathom.storage.time_limits import TooLongError, within_time
 from fathom.suites.registry import get_task
 from fathom.types import FathomError, Reply, Sample, Score, Task
 
@@ -129,8 +130,8 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
         judged: Judgements, which score the tasks with a rubric for that kind of judge.
 
     Returns:
-        The score. If there is none (a judgement that is unreadable or missing, a failing scorer, a task that is not
-        installed or has no official rule), ``detail`` says why.
+        The score. If there is none (a judgement that is unreadable or missing, a scorer that fails or does not end, a
+        task that is not installed or has no official rule), ``detail`` says why.
     """
     try:
         task = get_task(stored.task)
@@ -145,7 +146,13 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
         metric, score = task.official, partial(_by_paper, task, stored)
     else:
         metric, score = task.metric, partial(_by_task, task, stored)
-    return Scored(_outcome(stored.reply, score), metric, target, task.version)
+    try:
+        with within_time(len(stored.reply.text)):
+            outcome = _outcome(stored.reply, score)
+    except TooLongError as error:
+        scorer = task.official if rule == "official" else f"{task.name}.score"
+        outcome = Score(None, valid=False, detail=f"{SCORER_FAILED}TooLongError in {scorer}: {error}")
+    return Scored(outcome, metric, target, task.version)
 
 
 def _outcome(reply: Reply, score: Callable[[], Score]) -> Score:
@@ -159,7 +166,7 @@ def _outcome(reply: Reply, score: Callable[[], Score]) -> Score:
 def _by_task(task: Task, stored: StoredReply) -> Score:
     try:
         return checked_score(task.score(stored.reply.text, _sample_of(stored)))
-    except MissingLibraryError:  # which says nothing of the reply
+    except (MissingLibraryError, TooLongError):  # which say nothing of the reply
         raise
     except Exception as error:  # scorers may come from any package, and one reply must not stop the others
         why = f"{SCORER_FAILED}{type(error).__name__} in {task.name}.score: {error}"
@@ -193,7 +200,7 @@ def _by_paper(task: Task, stored: StoredReply) -> Score:
         return Score(None, valid=False, detail=str(error))
     try:
         score = scorer(row_of(stored.reply.text, _sample_of(stored)))
-    except MissingLibraryError:
+    except (MissingLibraryError, TooLongError):
         raise
     except Exception as error:  # the code is as released
         score = crash(type(error).__name__, str(error))

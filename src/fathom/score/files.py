@@ -15,6 +15,7 @@ from fathom.printing import readable
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
 from fathom.storage.atomic import whole_file
 from fathom.storage.checksums import file_facts
+from fathom.storage.time_limits import TooLongError, within_time
 from fathom.storage.versions import fathom_version
 from fathom.types import FathomError, Score
 
@@ -275,7 +276,12 @@ def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: st
     texts = {name: value for name in ("language", "dataset", "asked") if isinstance(value := row.get(name), str)}
     extra = row.get("extra")
     extra = extra if isinstance(extra, dict) else {}
-    return scorer(ScoringRow(row["prediction"], row["answers"], row.get("all_classes"), extra=extra, **texts))
+    prediction = row["prediction"]
+    try:
+        with within_time(len(prediction) if isinstance(prediction, str) else 0):
+            return scorer(ScoringRow(prediction, row["answers"], row.get("all_classes"), extra=extra, **texts))
+    except TooLongError as error:
+        return _unscored(f"scoring {error}; it was stopped")
 
 
 def _unscored(reason: str) -> Score:

@@ -41,6 +41,7 @@ from fathom.documents.records import (
 )
 from fathom.documents.records.streams import LONG, parts_of
 from fathom.printing import printable
+from fathom.storage.time_limits import TooLongError, within_time
 from fathom.types import Document, FathomError
 
 MOST = 1 << 26
@@ -424,7 +425,8 @@ class Gathering:
             unseen = {name for name in unseen if lookup(record.fields, name) is MISSING}
             try:
                 for part in _divided(record, self.names.text):
-                    remarks, duplicate = self._add(part, path_text(str(file.name)))
+                    with within_time(len(text) if isinstance(text, str) else 0):
+                        remarks, duplicate = self._add(part, path_text(str(file.name)))
                     for remark in remarks:
                         problems.add(record.line, remark)
                     if duplicate:
@@ -434,6 +436,8 @@ class Gathering:
                 without_text.add(record.line, str(error))
             except BadRowError as error:
                 problems.add(record.line, str(error))
+            except TooLongError as error:
+                problems.add(record.line, f"reading {error}; it was stopped")
         if rows and without_text.count == rows:
             # A wrong field name is one problem, not thousands.
             reason = f"no field {self.names.text!r}; {self._described(file)}"

@@ -20,7 +20,7 @@ _LOOKS_NUMERIC = re.compile(
 )
 _TOKEN = re.compile(
     r"\s*(?:"
-    r"u?(?P<ascii>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"u?(?P<ascii>'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\")"
     r"|(?P<quoted>“[^“”]*”|„[^„“”]*[“”]|‘[^‘’]*’|«[^«»]*»|‹[^‹›]*›)"
     r"|(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))"
     r"|(?P<call>(?:np\.|numpy\.)?(?:array|str_|float16|float32|float64|u?int8|u?int16|u?int32|u?int64|bool_)\()"
