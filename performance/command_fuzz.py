@@ -3,9 +3,11 @@
 The commands are those of the application. Each case takes one of them with values that are right or hostile (numbers
 beyond every limit, names that no file can have, addresses that are none, files where folders belong), and often a copy
 of a right input (a suite, a run, rows, a subset, a bundle, a site) that is damaged: cut off, emptied, flipped, not
-UTF-8, a value of another type somewhere in its JSON, its Parquet or its SQLite. It runs in this process and has to end
-with 0, 1, 2 or, of a gate, 3. Whatever else comes is printed with its traceback and its command line, and the benchmark
-ends with 1. No case leaves this machine.
+UTF-8, a value of another type somewhere in its JSON, its Parquet or its SQLite. Some are traps: a pipe, a device or a
+link to another's file in place of a file, tables that are endless queries, files that mean gigabytes. A case runs in
+this process and has to end with 0, 1, 2 or, of a gate, 3; one with a trap also in time, without gigabytes of memory,
+and without a word of the other's file. Whatever else comes is printed with its traceback and its command line, and the
+benchmark ends with 1. No case leaves this machine.
 
     python performance/command_fuzz.py                        # 10,000 cases
     python performance/command_fuzz.py --cases 500 --seed 3
@@ -18,6 +20,7 @@ import argparse
 import io
 import json
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -31,7 +34,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -41,6 +44,11 @@ NOWHERE = "http://127.0.0.1:9"
 SECONDS = 30
 """After so long a case is ended, and counted as slow: some right command lines ask for a lot of work."""
 CLEAR = ("0", "1", "2", "3", "slow")
+TRAPS = 0.15
+"""Share of cases with a trap."""
+SECRET = "the-word-of-another-9517"
+MEMORY = 2 << 30
+"""Bytes by which a case may raise the most memory of the process."""
 
 HOSTILE_WORDS = (
     "", " ", "x", "-", "--", "-1", "0", "1e999", "nan", "inf", "9" * 40, "\ud800", "\x00", "\x1b[2J", "٣", "a" * 300,
@@ -393,10 +401,74 @@ def _damage_zip(path: Path, rng: Random) -> None:
 # --------------------------------------------------------------------------------------------------------- cases
 
 
+def trap(path: Path, rng: Random) -> None:
+    """Put what hangs, floods or betrays a reader in the place of a file, or of one in a folder."""
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.is_file())
+        if not files:
+            return
+        path = rng.choice(files)
+    within = {".sqlite": _trap_sqlite, ".parquet": _trap_parquet, ".json": _trap_json, ".toml": _trap_toml}
+    if path.suffix in within and rng.random() < 0.5:
+        return within[path.suffix](path)
+    path.unlink()
+    # A link that the user names is followed; one within a folder that leads out of it is not.
+    case = next(one for one in path.parents if one.name == "case")
+    match rng.randrange(3 if path.parent == case else 5):
+        case 0:
+            os.mkfifo(path)
+        case 1:
+            path.symlink_to("/dev/zero")
+        case 2:
+            with path.open("wb") as stream:
+                stream.truncate(64 << 30)  # sparse
+        case 3:
+            path.symlink_to(case.parent / "another")
+        case _:
+            path.symlink_to("/proc/self/environ")
+    return None
+
+
+def _trap_sqlite(path: Path) -> None:
+    with suppress(sqlite3.DatabaseError):
+        db = sqlite3.connect(path, isolation_level=None)
+        try:
+            (name,) = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})")]
+            db.execute(f"ALTER TABLE {name} RENAME TO hidden")
+            values = ", ".join(f"n AS {column}" for column in columns)
+            endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+            db.execute(f"CREATE VIEW {name} AS {endless} SELECT {values} FROM r")
+        finally:
+            db.close()
+
+
+def _trap_parquet(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with suppress(pa.ArrowException, OSError):
+        table = pq.read_table(path)
+        rows = 2_000_000
+        with pq.ParquetWriter(path, pa.schema([(name, pa.int8()) for name in table.column_names])) as writer:
+            zeros = pa.repeat(pa.scalar(0, pa.int8()), rows)
+            same = pa.table([zeros] * table.num_columns, table.column_names)
+            for _ in range(20):
+                writer.write_table(same)
+
+
+def _trap_json(path: Path) -> None:
+    path.write_text('{"a":' * 2_000_000 + "1" + "}" * 2_000_000)
+
+
+def _trap_toml(path: Path) -> None:
+    path.write_text(".".join("a" * 200_000) + " = 1\n")
+
+
 def make_case(
     rng: Random, known: Mapping[str, Sequence[Parameter]], names: Sequence[str], world: Path, place: Path
-) -> tuple[str, tuple[str, ...]]:
-    """A command and its words; the inputs that they name are copied from ``world`` to ``place``, and may be damaged."""
+) -> tuple[str, tuple[str, ...], bool]:
+    """A command, its words, and whether a trap is set; the inputs that they name are copied, and may be damaged."""
     name = rng.choice(names)
     hostile = rng.choice((0.0, 0.15, 0.4))
     words: list[str] = []
@@ -418,9 +490,13 @@ def make_case(
     if present and rng.random() < 0.6:
         with suppress(OSError):
             damage(place / rng.choice(present), rng)
+    trapped = bool(present) and rng.random() < TRAPS
+    if trapped:
+        with suppress(OSError):
+            trap(place / rng.choice(present), rng)
     if name in ("run", "build", "compress adaptive") and rng.random() < 0.9:
         words += ["--quiet"]
-    return name, (*name.split(" "), *words)
+    return name, (*name.split(" "), *words), trapped
 
 
 def _copy(world: Path, place: Path, named: Sequence[str]) -> None:
@@ -506,10 +582,14 @@ def called(words: Sequence[str], place: Path, seconds: int = SECONDS) -> Outcome
         signal.setitimer(signal.ITIMER_REAL, max(0.1, left - (time.monotonic() - start)) if left else 0)
         os.chdir(before)
     told = err.text()
-    if end in CLEAR and "Traceback (most recent call last)" in told:
+    if end == "70" and "TooSlowError" in told:
+        end = "slow"
+    if end != "slow" and end in CLEAR and "Traceback (most recent call last)" in told:
         end = "traceback"
     if end == "2" and not (told + out.text()).strip():
         end = "silent 2"
+    if SECRET in out.text():
+        told += SECRET
     return Outcome(name, tuple(words), end, told)
 
 
@@ -551,6 +631,7 @@ def fuzz(
     with quiet_machine(), tempfile.TemporaryDirectory(prefix="command-fuzz-") as folder:
         world = Path(folder, "world")
         world.mkdir()
+        Path(folder, "another").write_text(f"{SECRET}\n" * 100)
         make_world(world)
         known = commands()
         names = [name for name in known if name.startswith(only)]
@@ -558,8 +639,11 @@ def fuzz(
         for number in cases:
             rng = Random(f"{seed}/{number}")
             place = Path(folder, "case")
-            name, words = make_case(rng, known, names, world, place)
+            name, words, trapped = make_case(rng, known, names, world, place)
+            most = _most_memory()
             outcome = called(words, place, seconds)
+            if trapped:
+                outcome = _escaped(outcome, _most_memory() - most)
             found.append(Outcome(name, words, outcome.end, "" if outcome.end in CLEAR else outcome.told))
             if outcome.end not in CLEAR:
                 print(f"--- case {number}: {outcome.end}: {_one_line(words)}\n{outcome.told}", flush=True)
@@ -568,6 +652,19 @@ def fuzz(
                 print(outcome.told, file=sys.stderr)
             shutil.rmtree(place)
     return found
+
+
+def _most_memory() -> int:
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _escaped(outcome: Outcome, memory: int) -> Outcome:
+    """The outcome of a case with a trap, which must neither take time or memory nor tell another's secret."""
+    if outcome.end == "slow":
+        return replace(outcome, end="hung")
+    if SECRET in outcome.told:
+        return replace(outcome, end="told a secret")
+    return replace(outcome, end="memory") if memory > MEMORY else outcome
 
 
 def print_counts(found: Sequence[Outcome], seconds: float) -> int:

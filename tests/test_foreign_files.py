@@ -10,17 +10,23 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zstandard
 
 from fathom.board.changes import read_snapshot
+from fathom.board.serve.backup import KIND as BOARD
+from fathom.compress.embedding import read_vectors
 from fathom.documents.records import find_files, read_records
+from fathom.documents.sources.lock import read_pins
+from fathom.plugins.loading import use
 from fathom.rows.inspect_log import _check_archive
 from fathom.rows.parts import read_json
 from fathom.rows.schema import read_table
 from fathom.runfile.judgements import JudgementStore
 from fathom.runfile.manifest import read_manifest as run_manifest
 from fathom.runfile.store import open_for_writing, peek, reading
+from fathom.server.backup import restore
 from fathom.storage import foreign
 from fathom.storage.checksums import check_file
 from fathom.storage.toml import parse_toml, read_toml
@@ -95,11 +101,24 @@ def test_readers_do_not_wait_for_a_pipe(tmp_path: Path) -> None:
         "log.json": lambda: read_json(tmp_path / "log.json"),
         "log.eval": lambda: _check_archive(tmp_path / "log.eval"),
         "sum": lambda: check_file(tmp_path / "sum", None, ""),
+        "backup": lambda: restore(tmp_path / "backup", str(tmp_path / "store"), BOARD),
+        "vectors.npz": lambda: read_vectors(tmp_path / "vectors.npz"),
+        "own.py": lambda: use(tmp_path / "own.py"),
+        "data.lock.json": lambda: read_pins(tmp_path),
     }
     for name, read in readers.items():
         os.mkfifo(tmp_path / name)
-        with pytest.raises(FathomError, match="not a regular file"):
+        with pytest.raises(FathomError, match=r"not a regular file"):
             read()
+
+
+def test_arrays_that_mean_more_than_their_size_explains_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez_compressed(tmp_path / "vectors.npz", embeddings=np.zeros((1000, 1000)))
+    monkeypatch.setattr(foreign, "SMALL_MEMBER", 1 << 20)
+    with pytest.raises(FathomError, match=r"vectors.npz: cannot be read as arrays .*compressed"):
+        read_vectors(tmp_path / "vectors.npz")
 
 
 def test_links_that_lead_out_of_the_folder_are_not_read(tmp_path: Path) -> None:

@@ -1,16 +1,23 @@
-"""``performance/shortcuts.py``: dumps and blind rules for every kind of answer, and the table of what they score."""
+"""Dumps and blind rules for every kind of answer, and what they score: in the manifest of a suite and in a table."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from fathom.models.baselines.parsing import ParsedPrompt, Pieces
 from fathom.models.form import Heading
+from fathom.plugins import discovery, loading
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "performance"))
 
-from shortcuts import best, replies
+from command_line import Call
+from fathom import api
+from fathom.models.baselines.shortcuts import Shortcut, replies
+from shortcuts import cell
 
 
 def test_every_dump_and_rule_gives_a_reply_in_the_form_of_the_task() -> None:
@@ -31,7 +38,69 @@ def test_every_dump_and_rule_gives_a_reply_in_the_form_of_the_task() -> None:
     }
 
 
-def test_the_table_marks_what_clearly_exceeds_chance() -> None:
-    assert best({"numbers": [1.0] * 30, "names": [0.5] * 40}, 40).cell(0.2) == "75% numbers !"
-    assert best({"first": [0.0, 1.0] * 10}, 20).cell(0.45) == "50% first"
-    assert best({}, 20).cell(0.0) == "-"
+def found(score: float, error: float, chance: float, **more: str) -> Shortcut:
+    return Shortcut(
+        "t",
+        8192,
+        40,
+        chance,
+        **{"kind": "dump", "grader": "strict", "rule": "numbers", **more},
+        score=score,
+        error=error,
+    )
+
+
+def test_what_clearly_exceeds_chance_is_marked_and_said() -> None:
+    assert cell(found(0.75, 0.05, 0.2)) == "75% numbers !"
+    assert cell(found(0.5, 0.1, 0.45)) == "50% numbers"
+    assert cell(found(0.5, 0.0, 0.46)) == "50% numbers"
+    assert cell(None) == "-"
+    said = found(0.9, 0.01, 0.1, kind="blind", rule="common run", grader="official")
+    assert str(said) == (
+        "t at 8k: 90% without reading, by the longest run of words in common with the question (chance 10%, official)"
+    )
+
+
+def test_a_build_measures_shortcuts_and_says_which_are_worth_it(call: Call, tmp_path: Path) -> None:
+    tasks = ("build", "passage_retrieval,passkey", "--lengths", "1k,2k", "--items", "25", "--seed", "3")
+    code, _, err = call(*tasks, "--out", str(tmp_path / "suite"))
+    assert code == 0
+    manifest = json.loads((tmp_path / "suite" / "manifest.json").read_text())
+    measured = {(one["task"], one["length"], one["kind"], one["grader"]): one for one in manifest["shortcuts"]}
+    run = measured["passage_retrieval", 2048, "blind", "strict"]
+    assert (run["samples"], run["rule"]) == (20, "common run")
+    assert run["score"] > 0.8 > 0.2 > run["chance"]
+    assert measured["passkey", 2048, "dump", "strict"]["score"] < 0.1
+    assert "passage_retrieval at 2k: " in err
+    assert "without reading, by the longest run of words in common with the question" in err
+    assert "passkey at" not in err
+    without = api.build("passkey", tmp_path / "other", lengths="1k", items=2, shortcuts=False)
+    assert "shortcuts" not in without.manifest
+
+
+TASK = """
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
+
+
+def plan(draw: Draw) -> Plan:
+    return Haystack("Where?", (Needle("It is at 7.", draw.depth),), Ending("Where?\\n", targets=("7",), chance=0.1))
+
+
+def score(reply: str, sample: Sample) -> Score:
+    if len(reply) > 1:
+        raise ValueError("too long")
+    return Score(float(reply == "7"), True)
+
+
+TASKS = (Task("mine", plan, score, "accuracy", 32, "where it is", "an example", languages=("en",)),)
+"""
+
+
+def test_a_scorer_that_fails_on_a_dump_does_not_stop_a_build(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_IN_USE", {})
+    monkeypatch.setattr(loading, "_READ", set())
+    monkeypatch.setattr(discovery, "_FOUND", {})
+    Path("mine.py").write_text(TASK, "utf-8")
+    assert call("build", "./mine.py", "--lengths", "1k", "--items", "3", "--out", "suite", "--quiet")[0] == 0
+    scores = [one["score"] for one in json.loads(Path("suite", "manifest.json").read_text())["shortcuts"]]
+    assert scores == [0.0]

@@ -21,12 +21,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from io import TextIOWrapper
 from pathlib import Path
 
 from fathom.board.means import bounded, over_lengths, printed_name
 from fathom.board.model import OF_PAPERS, Entry, Estimate, Origin, Published
 from fathom.plugins.discovery import folders
 from fathom.plugins.names import unknown
+from fathom.storage.foreign import open_regular
 from fathom.storage.toml import read_toml
 from fathom.suites.registry import get_board, task_name
 from fathom.types import FathomError
@@ -151,7 +153,7 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
 
 def _figures(path: Path) -> Iterator[Figure]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with TextIOWrapper(open_regular(path), "utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             _check_columns(path, reader.fieldnames or ())
             for row in reader:

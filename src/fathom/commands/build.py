@@ -1,9 +1,9 @@
 """Build length-controlled samples from documents."""
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.shared import AllowUnread, Cluster, Recorded, Terminal, engine_of
 from fathom.options.declare import Options, arg, command, hidden, opt
@@ -11,6 +11,7 @@ from fathom.suites.settings import Build, BuildSettings, Contents
 
 if TYPE_CHECKING:
     from fathom.suites.build import Built
+    from fathom.types import Json, Sample
 
 
 class Replacing(Options, kw_only=True):
@@ -30,6 +31,10 @@ class BuildOptions(Contents, Replacing, Build, Cluster, Recorded, Terminal):
     ]
     out: Annotated[Path | str, opt("Folder to write.", "-o", metavar="FOLDER")]
     _: KW_ONLY
+    shortcuts: Annotated[
+        bool,
+        opt("Do not measure what replies without reading score on 20 samples of each task and length up to 16k."),
+    ] = True
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, all samples).")] = None
     reading: Annotated[
         Callable[[int, int | None], None] | None,
@@ -58,7 +63,14 @@ def build(options: BuildOptions) -> "Built":
         progress=options.progress,
         reading=options.reading,
         engine=engine_of(options),
+        shortcuts=_shortcuts if options.shortcuts else None,
     )
+
+
+def _shortcuts(samples: "Sequence[Sample]", texts: Mapping[str, str]) -> "Json":
+    from fathom.models.baselines.shortcuts import shortcuts
+
+    return [asdict(found) for found in shortcuts(samples, texts)]
 
 
 def main(line: BuildOptions) -> None:
@@ -76,8 +88,17 @@ def main(line: BuildOptions) -> None:
         for file in made.get("files_of_corpus", ())
         if file["missed"]
     ]
-    for note in [*made["notes"], *counts, *left_out, *made.get("unread", ())]:
+    for note in [*made["notes"], *_worthwhile(made.get("shortcuts", ())), *counts, *left_out, *made.get("unread", ())]:
         tell_below(note)
+
+
+def _worthwhile(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What replies without reading score where that clearly exceeds chance, at the longest of the lengths."""
+    from fathom.models.baselines.shortcuts import Shortcut
+
+    clear = [found for record in records if (found := Shortcut(**record)).clear]
+    for at in {(found.task, found.kind, found.grader): found for found in clear}.values():
+        yield str(at)
 
 
 def _left_out(problems: list[str], total: int, duplicates: int) -> list[str]:

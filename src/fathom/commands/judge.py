@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import Asking, Cluster, engine_of
-from fathom.options.declare import arg, command, hidden, opt
+from fathom.options.declare import arg, command, hidden, in_utf8, opt
 from fathom.options.values import ManyPaths, paths_of
 from fathom.runfile.settings import JudgeSettings
 
@@ -26,6 +26,7 @@ class JudgeOptions(JudgeSettings, Cluster, Asking):
             "-j",
             flag="--judge",
             metavar="PROVIDER/NAME",
+            check=in_utf8,
         ),
     ]
     _: KW_ONLY

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
-from zipfile import BadZipFile
 
 import numpy as np
 
+from fathom.compress.arrays import open_arrays
 from fathom.compress.matrix import Floats
 from fathom.documents.records import TABLES, checked_records, format_of
 from fathom.models.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
@@ -224,17 +224,17 @@ def read_vectors(path: Path) -> ItemVectors:
         FathomError: There is no such file or array, it contains Python objects, or the arrays do not match.
     """
     check_suffix(path)
+    if not path.exists():
+        raise FathomError(f"{path}: no such file; make one with `fathom compress embed`")
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open_arrays(path) as arrays:
             if VECTORS not in arrays:
-                names = ", ".join(arrays.files) or "none"
+                names = ", ".join(arrays) or "none"
                 raise FathomError(f"{path}: no array {VECTORS!r}; its arrays are {names}")
             vectors = arrays[VECTORS].astype(np.float64)
             items = tuple(map(str, arrays[ITEMS].tolist())) if ITEMS in arrays else None
-    except FileNotFoundError as error:
-        raise FathomError(f"{path}: no such file; make one with `fathom compress embed`") from error
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise FathomError(f"{path}: cannot be read as arrays without Python objects: {error}") from error
+    except ValueError as error:  # of values that are no numbers
+        raise FathomError(f"{path}: {VECTORS} has what is no number: {error}") from error
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise FathomError(f"{path}: expected embeddings of finite numbers, one row per item; got {vectors.shape}")
     if items is not None and (len(items) != len(vectors) or len(set(items)) < len(items)):

@@ -9,8 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
+from fathom.compress.arrays import open_arrays
 from fathom.compress.irt import ItemParameters
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced, checked_matrix
+from fathom.rows.schema import read_table
 from fathom.storage.validation import Count, Items, Text, parsed, read_json
 from fathom.types import FathomError
 
@@ -88,7 +90,7 @@ def read_released(folder: Path) -> ScoreMatrix:
     layout = read_layout(folder)
     names = read_models(folder)
     try:
-        frame = pl.read_parquet(folder / SCORES, glob=False)
+        frame = read_table(folder / SCORES)
         scores = frame.select(names).cast(pl.Float64).to_numpy().T
     except (OSError, pl.exceptions.PolarsError) as error:
         raise FathomError(f"{folder / SCORES}: cannot be read: {error}") from error
@@ -188,10 +190,8 @@ def array_of(path: Path, name: str) -> NDArray[np.generic]:
         FathomError: There is no such file or array, or it cannot be read.
     """
     try:
-        with np.load(_present(path), allow_pickle=False) as arrays:
+        with open_arrays(_present(path)) as arrays:
             array: NDArray[np.generic] = arrays[name]
             return array
     except KeyError as error:
         raise FathomError(f"{path}: no array {name!r}") from error
-    except (OSError, ValueError, EOFError) as error:
-        raise FathomError(f"{path}: cannot be read as arrays without Python objects: {error}") from error

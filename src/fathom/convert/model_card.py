@@ -13,6 +13,7 @@ from fathom.convert.places import library, refuse_existing
 from fathom.report.results import ALL, System
 from fathom.stats.outcomes import LOST
 from fathom.storage.atomic import whole_file
+from fathom.storage.foreign import read_regular
 from fathom.storage.versions import fathom_version
 from fathom.types import FathomError
 
@@ -53,7 +54,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "README.md"
         if place.exists():
-            copy.write_bytes(place.read_bytes())
+            copy.write_bytes(read_regular(place))
         metadata_save(copy, after)
         content = copy.read_bytes()
     with whole_file(place, "wb") as stream:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 from fathom.plugins.names import listed
+from fathom.storage.foreign import read_regular
 from fathom.tokens.length import parse_length
 from fathom.types import FathomError, Json
 
@@ -242,7 +243,7 @@ def _numbers(given: object) -> tuple[float, ...]:
     try:
         return _split(str(given))
     except ValueError:
-        return _split(Path(str(given)).expanduser().read_text("utf-8"))
+        return _split(read_regular(Path(str(given)).expanduser()).decode())
 
 
 def _split(text: str) -> tuple[float, ...]:

@@ -17,12 +17,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from fathom.extend.methods import METHODS
 from fathom.plugins.discovery import folders
 from fathom.plugins.names import listed
+from fathom.storage.foreign import open_regular
 from fathom.storage.toml import read_toml
 from fathom.types import FathomError
 
@@ -214,7 +216,7 @@ def _comparison(
 
 def _scores(path: Path) -> Iterator[PublishedScore]:
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with TextIOWrapper(open_regular(path), "utf-8", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             if tuple(reader.fieldnames or ()) != COLUMNS:
                 raise FathomError(f"{path}: expected the columns {', '.join(COLUMNS)}")

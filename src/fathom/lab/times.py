@@ -16,6 +16,7 @@ from fathom.models.protocol import Settings
 from fathom.run.timing import Timed, time_model
 from fathom.runfile.settings import Choice
 from fathom.storage.atomic import whole_file
+from fathom.storage.foreign import read_regular
 from fathom.suites.suitefile import BuiltSuite
 from fathom.tokens.length import question_part, render
 
@@ -130,7 +131,7 @@ def prompts_of(suite: BuiltSuite, choice: Choice) -> dict[int, Prompt]:
 def _earlier(out: Path) -> dict[str, _StoredTimes]:
     """What was measured before, without damaged records: these are measured again."""
     try:
-        return _FILE.validate_json((out / TIMES).read_bytes())
+        return _FILE.validate_json(read_regular(out / TIMES))
     except (OSError, ValidationError):
         return {}
 

@@ -33,6 +33,7 @@ from fathom.models.hugging_face import (
 from fathom.models.loop import in_thread
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Measured, RequestError, Settings
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
@@ -523,7 +524,7 @@ def _template(tokenizer: Any, settings: Settings) -> str | None:
         if "{" in str(given):
             return str(given)
         try:
-            return path.read_text("utf-8")
+            return read_regular(path).decode().replace("\r\n", "\n")
         except (OSError, ValueError) as error:
             raise FathomError(f"model {settings.model}: chat_template={given}: cannot be read: {error}") from error
     if not tokenizer.chat_template:

@@ -15,6 +15,7 @@ import difflib
 import functools
 import hashlib
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
@@ -163,6 +164,15 @@ def at_least(least: float, *, above: bool = False) -> Callable[[Any], str]:
     return check
 
 
+def in_utf8(text: str | None) -> str:
+    """A check of names that are written into files; paths may have bytes that are no UTF-8."""
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        return "expected a name in UTF-8"
+    return ""
+
+
 class OptionError(FathomError):
     """An option has a wrong value.
 
@@ -285,6 +295,7 @@ def _converted(kind: Any, value: Any) -> Any:
         if part in _PLAIN:
             words, accepted = _PLAIN[part]
             refused = part is Path and value == ""  # which would be the current folder
+            refused = refused or (isinstance(value, str) and not _can_be_given(value))
             if isinstance(value, accepted) and (part is bool or not isinstance(value, bool)) and not refused:
                 try:
                     return part(value)
@@ -295,6 +306,15 @@ def _converted(kind: Any, value: Any) -> Any:
             inner, values = get_args(part)[0], [value] if isinstance(value, str | Path) else list(value)
             return tuple(_converted(inner, part) for part in values)
     return value
+
+
+def _can_be_given(text: str) -> bool:
+    """Whether a shell could pass a text: half a character of UTF-16 it cannot."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def fields_of(options: type) -> tuple[Field, ...]:

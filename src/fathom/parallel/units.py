@@ -17,6 +17,7 @@ from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 from fathom.storage.atomic import whole_file
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError
 
 Unit = TypeVar("Unit")
@@ -200,7 +201,7 @@ class ResultsFile:
             FathomError: The file cannot be read.
         """
         try:
-            lines = self.path.read_bytes().split(b"\n")
+            lines = read_regular(self.path).split(b"\n")
         except FileNotFoundError:
             return {}
         except OSError as error:

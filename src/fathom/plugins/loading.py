@@ -19,6 +19,7 @@ from types import ModuleType
 
 from fathom.printing import printable
 from fathom.storage.atomic import whole_file
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError
 
 VARIABLE = "FATHOM_PLUGINS"
@@ -76,7 +77,7 @@ def use(path: Path | str) -> Plugin:
     """
     path = Path(path).resolve()
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
     plugin = _used(path, content, named=True)
@@ -105,7 +106,7 @@ def use_again(recorded: object, needed_by: Path) -> None:
                 f"never named on this computer; if you trust it, name it: fathom --plugin FILE ..., or {VARIABLE}=FILE"
             )
         try:
-            content = Path(known).read_bytes()
+            content = read_regular(Path(known))
         except OSError as error:
             raise FathomError(
                 f"{needed_by}: was made with {known}, which cannot be read ({error.strerror or error}); restore it, or "

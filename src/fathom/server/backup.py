@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import URL, Connection, Engine, Table, func, inspect, select, text
 
 from fathom.server.database import LOCK, READING, Schema, clear_errors, engine_of, tighten, url_of
+from fathom.storage.foreign import open_regular, read_regular
 from fathom.types import FathomError
 
 Report = TypeVar("Report")
@@ -166,7 +167,7 @@ def restore(backup: Path, place: str, kind: Kind[Report], *, force: bool = False
             exists, or a server uses it.
     """
     report = _checked(backup, kind)
-    with backup.open("rb") as stream:
+    with open_regular(backup) as stream:
         start = stream.read(len(_SQLITE))
     if (start == _SQLITE) != ("://" not in place):
         is_of, is_at = ("SQLite", "PostgreSQL") if start == _SQLITE else ("PostgreSQL", "a folder, which is SQLite")
@@ -245,10 +246,10 @@ def _checked(path: Path, kind: Kind[Report]) -> Report:
         FathomError: It is not a backup, is damaged, or is from a later fathom.
     """
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             start = stream.read(len(_SQLITE))
         noted = path.with_name(path.name + SUM)
-        stated = noted.read_text("utf-8").split()[:1] if noted.exists() else []
+        stated = read_regular(noted).decode().split()[:1] if noted.exists() else []
         if stated and stated[0] != _digest(path):
             raise FathomError(f"{path}: damaged: its SHA-256 differs from that in {noted.name}; use another backup")
     except (OSError, UnicodeDecodeError) as error:

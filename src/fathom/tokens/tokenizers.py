@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -323,7 +324,7 @@ def _with_all_special(content: str) -> Any:
 
 
 def _from_file(path: Path) -> Tokenizer:
-    content = path.read_bytes()
+    content = read_regular(path)
     try:
         if content.lstrip()[:1] == b"{":
             import tokenizers

@@ -53,6 +53,7 @@ from fathom.printing import printable
 from fathom.rows.schema import SCHEMA
 from fathom.runfile.judgements import Judgement
 from fathom.storage.checksums import check_format
+from fathom.storage.foreign import open_regular
 from fathom.types import FathomError, Row
 
 _FIELDS: Mapping[str, Mapping[str, Check]] = {
@@ -119,7 +120,7 @@ def read_limited(path: Path, limits: Limits = LIMITS) -> bytes:
             if path.exists():
                 raise RefusedError("file", f"{path.name}: this is not a file; expected a bundle, which is a .zip file")
             raise FathomError(f"{path}: no such file")
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             data = stream.read(limits.file_bytes + 1)
     except OSError as error:
         raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -15,6 +15,7 @@ from fathom.documents.records import TABLES, WORKBOOKS, Fault, Record, format_of
 from fathom.documents.records.cells import CellError, as_listed, texts_in
 from fathom.documents.records.tables import read_csv
 from fathom.printing import printable
+from fathom.storage.foreign import read_regular
 from fathom.types import Document, FathomError, Question
 
 NEEDED = ("document", "question", "answer")
@@ -163,7 +164,7 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
 def checksum(path: Path) -> str:
     """Hash of the content of a table of questions; "" if it cannot be read, which is reported when it is needed."""
     try:
-        return sha256(path.read_bytes()).hexdigest()[:16]
+        return sha256(read_regular(path)).hexdigest()[:16]
     except OSError:
         return ""
 

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from fathom.documents.sources.source import HubFile, Source
 from fathom.printing import readable
 from fathom.storage.atomic import whole_file
+from fathom.storage.foreign import open_regular, read_regular
 from fathom.storage.schema import MismatchError, read_as
 from fathom.tokens.counts import cache_folder
 from fathom.types import FathomError
@@ -90,7 +91,7 @@ def read_pins(folder: Path) -> Pins:
     """
     lock = folder / LOCK
     try:
-        pins = [Pin(**record) for record in read_as(LockRecord, json.loads(lock.read_bytes()))["files"]]
+        pins = [Pin(**record) for record in read_as(LockRecord, json.loads(read_regular(lock)))["files"]]
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -228,7 +229,7 @@ def digest_of(path: Path, name: str, first: bytes = b"") -> str:
         first: Bytes to hash before its content.
     """
     digest = hashlib.new(name, first, usedforsecurity=False)
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         while piece := stream.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from fathom.safety.secrets import hide_in_address, hide_in_text
 from fathom.storage.atomic import whole_file
+from fathom.storage.foreign import read_regular
 from fathom.types import FathomError
 
 SCHEMES = ("s3", "gs", "az", "azure", "abfs", "abfss", "file")
@@ -78,7 +79,7 @@ class FolderStore:
             FathomError: The file cannot be read.
         """
         try:
-            return (self._folder / name).read_bytes()
+            return read_regular(self._folder / name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

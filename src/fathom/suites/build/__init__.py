@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR
-from typing import Any
+from typing import Any, TypeAlias
 
 from fathom.documents.corpus import is_world, parse_spec
 from fathom.documents.corpus.questions import checksum
@@ -38,11 +38,14 @@ from fathom.suites.registry import get_task
 from fathom.suites.suitefile.pools import shared_contexts
 from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer, is_path
-from fathom.types import Document, FathomError, Json, Span
+from fathom.types import Document, FathomError, Json, Sample, Span
 
 __all__ = ["BuildConfig", "Built", "build", "configure"]
 
 FORMAT = 4
+TRIED, MOST_TRIED = 20, 16_384
+"""Samples of a task at a length that shortcuts are tried on, and the longest of these prompts in tokens."""
+Shortcuts: TypeAlias = Callable[[Sequence[Sample], Mapping[str, str]], Json]
 LISTED = 100  # problems of the corpus listed in the manifest; those of strict sources are all listed
 SHOWN = 10  # problems shown in an error message
 
@@ -67,6 +70,7 @@ def build(
     progress: Callable[[int, int], None] | None = None,
     reading: Reading | None = None,
     engine: Engine | None = None,
+    shortcuts: Shortcuts | None = None,
 ) -> Built:
     """Build a suite into a folder.
 
@@ -80,6 +84,8 @@ def build(
         reading: Called with the bytes read of documents or of a file of threads, and their size, None if unknown.
         engine: Builds the tasks elsewhere, each on its own, from the documents that are read here. Tasks are kept
             beside the folder until all are built: the same call resumes. The suite is the same.
+        shortcuts: Measures what replies without reading score, from some samples of each task and length and the texts
+            of their documents by id; what it returns is kept in the manifest.
 
     Returns:
         The folder and its manifest; ``fresh`` is False if the same suite already existed.
@@ -100,7 +106,7 @@ def build(
         kept = out.with_name(f"{out.name}.part")
         built = built_tasks(wanted, material, inputs, engine, kept) if engine is not None else None
         with suitefile.fresh_folder(out) as folder:
-            manifest = _write(folder, wanted, inputs, material, counter, config, progress, built)
+            manifest = _write(folder, wanted, inputs, material, counter, config, progress, built, shortcuts)
             # Another build may have finished in the meantime.
             if (current := _known(out, force)) is None or current["inputs"] != inputs:
                 _check_place(out, force)
@@ -215,11 +221,13 @@ def _write(
     config: Json,
     progress: Callable[[int, int], None] | None,
     built: Mapping[str, Mapping[str, Part]] | None = None,
+    shortcuts: Shortcuts | None = None,
 ) -> Mapping[str, Json]:
     texts = CountedTexts(material.all(), counter)
     made = Contexts(wanted, material, texts, built)
     counts: dict[str, int] = {}
     used: set[str] = set()
+    tried: dict[tuple[str, int], list[Sample]] = {}
     with suitefile.SampleWriter(folder) as writer:
         for done, samples in enumerate(made, start=1):
             for sample in samples:
@@ -227,6 +235,11 @@ def _write(
                     check_scorer(get_task(sample.task), sample)
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
+                if (
+                    0 < sample.length <= MOST_TRIED
+                    and len(first := tried.setdefault((sample.task, sample.length), [])) < TRIED
+                ):
+                    first.append(sample)
                 used.update(part.doc for part in sample.parts if isinstance(part, Span))
             if progress:
                 progress(done, max(done, expected(wanted, material)))
@@ -273,6 +286,9 @@ def _write(
     }
     if material.wording.tasks:
         facts["official_prompts"] = material.wording.record()
+    if shortcuts is not None:
+        bodies = {document.id: document.text for document in documents}
+        facts["shortcuts"] = shortcuts([sample for group in tried.values() for sample in group], bodies)
     if config is not None:
         facts["config"] = config
     if files := loading.records({wanted.suite, *wanted.tasks}):
