@@ -84,12 +84,12 @@ def test_replies_that_a_scorer_cannot_score_are_named_everywhere(call: Call) -> 
 
 
 def test_a_scorer_that_does_not_end_is_stopped(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_limits, "SECONDS", 0.05)
     Path("lost_umbrella.py").write_text(
         TASK.replace("GOLD", "").replace("OFFICIAL", "").replace("return Score(None + 1.0, True)", "while True: pass"),
         "utf-8",
     )
     assert call("build", "./lost_umbrella.py", "--lengths", "1k", "--items", "2", "--out", "suite", "--quiet")[0] == 0
-    monkeypatch.setattr(time_limits, "SECONDS", 0.05)
     code, _, err = call("run", "suite", "--model", "fathom/guess", "--out", "run", "--yes", "--quiet")
     assert code == 0
     assert "2 replies could not be scored: TooLongError in lost_umbrella.score" in err

@@ -10,6 +10,7 @@ its tasks:
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -21,7 +22,7 @@ from fathom.models.baselines.parsing import ParsedPrompt, numbered, parse_prompt
 from fathom.models.baselines.retrieval import terms
 from fathom.models.form import form_of
 from fathom.score.registry import get_scorer, row_of
-from fathom.storage.time_limits import within_time
+from fathom.storage.time_limits import TooLongError, within_time
 from fathom.suites.registry import get_task
 from fathom.tokens.length import format_length, render
 from fathom.types import Sample, Task
@@ -184,11 +185,12 @@ def shortcuts(samples: Iterable[Sample], texts: Mapping[str, str]) -> Iterator[S
         tried = list(group)
         task, chance = get_task(name), fmean(sample.chance for sample in tried)
         scores: dict[tuple[str, str], dict[str, list[float]]] = {}
-        for sample in tried:
-            parsed = parse_prompt(render(sample, texts), task.answer, form_of(sample, task.answer))
-            for kind, rule, reply in replies(parsed):
-                for grader, score in _scores(task, reply, sample):
-                    scores.setdefault((kind, grader), {}).setdefault(rule, []).append(score)
+        with suppress(TooLongError):  # so that a task is measured on fewer samples, or not
+            for sample in tried:
+                parsed = parse_prompt(render(sample, texts), task.answer, form_of(sample, task.answer))
+                for kind, rule, reply in replies(parsed):
+                    for grader, score in _scores(task, reply, sample):
+                        scores.setdefault((kind, grader), {}).setdefault(rule, []).append(score)
         for (kind, grader), by_rule in scores.items():
             best = max((_mean(values, len(tried)), rule) for rule, values in by_rule.items())
             (score, error), rule = best
@@ -200,11 +202,15 @@ def _scores(task: Task, reply: str, sample: Sample) -> Iterator[tuple[str, float
     if task.official:
         scorers["official"] = partial(get_scorer(task.official, "official"), row_of(reply, sample))
     for grader, score in scorers.items():
+        value = None
         try:
             with within_time(len(reply)):
-                yield grader, score().value or 0.0
+                value = score().value
+        except TooLongError:
+            raise
         except Exception:  # scorers may come from any package, and official ones are as released
-            yield grader, 0.0
+            pass
+        yield grader, value or 0.0
 
 
 def _mean(scores: Sequence[float], samples: int) -> tuple[float, float]:
