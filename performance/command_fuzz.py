@@ -20,7 +20,6 @@ import argparse
 import io
 import json
 import os
-import resource
 import shlex
 import shutil
 import signal
@@ -44,11 +43,11 @@ NOWHERE = "http://127.0.0.1:9"
 SECONDS = 30
 """After so long a case is ended, and counted as slow: some right command lines ask for a lot of work."""
 CLEAR = ("0", "1", "2", "3", "slow")
-TRAPS = 0.15
-"""Share of cases with a trap."""
+TRAPS = 0.25
+"""Share of the cases that name an input which exists, in which it becomes a trap."""
 SECRET = "the-word-of-another-9517"
 MEMORY = 2 << 30
-"""Bytes by which a case may raise the most memory of the process."""
+"""Bytes by which a case with a trap may raise the memory of the process."""
 
 HOSTILE_WORDS = (
     "", " ", "x", "-", "--", "-1", "0", "1e999", "nan", "inf", "9" * 40, "\ud800", "\x00", "\x1b[2J", "٣", "a" * 300,
@@ -402,11 +401,15 @@ def _damage_zip(path: Path, rng: Random) -> None:
 
 
 def trap(path: Path, rng: Random) -> None:
-    """Put what hangs, floods or betrays a reader in the place of a file, or of one in a folder."""
+    """Put what hangs, floods or betrays a reader in the place of a file, or of one in a folder.
+
+    Raises:
+        OSError: There is none.
+    """
     if path.is_dir():
         files = sorted(one for one in path.rglob("*") if one.is_file())
         if not files:
-            return
+            raise FileNotFoundError(path)
         path = rng.choice(files)
     within = {".sqlite": _trap_sqlite, ".parquet": _trap_parquet, ".json": _trap_json, ".toml": _trap_toml}
     if path.suffix in within and rng.random() < 0.5:
@@ -414,7 +417,7 @@ def trap(path: Path, rng: Random) -> None:
     path.unlink()
     # A link that the user names is followed; one within a folder that leads out of it is not.
     case = next(one for one in path.parents if one.name == "case")
-    match rng.randrange(3 if path.parent == case else 5):
+    match rng.randrange(3 if path.parent == case else 4):
         case 0:
             os.mkfifo(path)
         case 1:
@@ -422,10 +425,8 @@ def trap(path: Path, rng: Random) -> None:
         case 2:
             with path.open("wb") as stream:
                 stream.truncate(64 << 30)  # sparse
-        case 3:
-            path.symlink_to(case.parent / "another")
         case _:
-            path.symlink_to("/proc/self/environ")
+            path.symlink_to(case.parent / "another")
     return None
 
 
@@ -490,10 +491,11 @@ def make_case(
     if present and rng.random() < 0.6:
         with suppress(OSError):
             damage(place / rng.choice(present), rng)
-    trapped = bool(present) and rng.random() < TRAPS
-    if trapped:
+    trapped = False
+    if present and rng.random() < TRAPS:
         with suppress(OSError):
             trap(place / rng.choice(present), rng)
+            trapped = True
     if name in ("run", "build", "compress adaptive") and rng.random() < 0.9:
         words += ["--quiet"]
     return name, (*name.split(" "), *words), trapped
@@ -640,10 +642,10 @@ def fuzz(
             rng = Random(f"{seed}/{number}")
             place = Path(folder, "case")
             name, words, trapped = make_case(rng, known, names, world, place)
-            most = _most_memory()
+            most = _most_memory(anew=True)
             outcome = called(words, place, seconds)
             if trapped:
-                outcome = _escaped(outcome, _most_memory() - most)
+                outcome = _escaped(outcome, _most_memory() - most, place)
             found.append(Outcome(name, words, outcome.end, "" if outcome.end in CLEAR else outcome.told))
             if outcome.end not in CLEAR:
                 print(f"--- case {number}: {outcome.end}: {_one_line(words)}\n{outcome.told}", flush=True)
@@ -654,15 +656,21 @@ def fuzz(
     return found
 
 
-def _most_memory() -> int:
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def _most_memory(*, anew: bool = False) -> int:
+    """The most memory that this process had, since it was asked for anew."""
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5")
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return 1024 * int(status["VmHWM"].split()[0])
 
 
-def _escaped(outcome: Outcome, memory: int) -> Outcome:
+def _escaped(outcome: Outcome, memory: int, place: Path) -> Outcome:
     """The outcome of a case with a trap, which must neither take time or memory nor tell another's secret."""
     if outcome.end == "slow":
         return replace(outcome, end="hung")
-    if SECRET in outcome.told:
+    files = (one for one in place.rglob("*") if not one.is_symlink() and one.is_file())
+    written = (one for one in files if one.stat().st_size < 1 << 26)
+    if SECRET in outcome.told or any(SECRET.encode() in one.read_bytes() for one in written):
         return replace(outcome, end="told a secret")
     return replace(outcome, end="memory") if memory > MEMORY else outcome
 

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import zstandard
 
 from fathom.board.changes import read_snapshot
 from fathom.board.serve.backup import KIND as BOARD
+from fathom.compress.arrays import open_arrays
 from fathom.compress.embedding import read_vectors
 from fathom.documents.records import find_files, read_records
 from fathom.documents.sources.lock import read_pins
@@ -119,6 +121,20 @@ def test_arrays_that_mean_more_than_their_size_explains_are_not_read(
     monkeypatch.setattr(foreign, "SMALL_MEMBER", 1 << 20)
     with pytest.raises(FathomError, match=r"vectors.npz: cannot be read as arrays .*compressed"):
         read_vectors(tmp_path / "vectors.npz")
+    np.save(tmp_path / "one.npy", np.zeros((2, 2)))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    huge = (tmp_path / "one.npz").read_bytes().replace(b"(2, 2), }        ", b"(2, 10000000), }")
+    with ZipFile(tmp_path / "huge.npz", "w") as archive:
+        archive.writestr("embeddings.npy", huge)
+        archive.writestr("other.npy", b"hello")
+    for name in ("one.npz", "huge.npz"):
+        with pytest.raises(FathomError, match="cannot be read as arrays"):
+            read_vectors(tmp_path / name)
+    with open_arrays(tmp_path / "huge.npz") as arrays, pytest.raises(FathomError, match="cannot be read as arrays"):
+        arrays.read("other")
+    np.savez(tmp_path / "words.npz", embeddings=np.array([["a", "b"]]))
+    with pytest.raises(FathomError, match="has what is no number"):
+        read_vectors(tmp_path / "words.npz")
 
 
 def test_links_that_lead_out_of_the_folder_are_not_read(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ import pytest
 from fathom.models.baselines.parsing import ParsedPrompt, Pieces
 from fathom.models.form import Heading
 from fathom.plugins import discovery, loading
+from fathom.storage import time_limits
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "performance"))
 
 from command_line import Call
 from fathom import api
-from fathom.models.baselines.shortcuts import Shortcut, replies
+from fathom.models.baselines.shortcuts import Shortcut, moment, replies
 from shortcuts import cell
 
 
@@ -88,7 +89,7 @@ def plan(draw: Draw) -> Plan:
 
 def score(reply: str, sample: Sample) -> Score:
     if len(reply) > 1:
-        raise ValueError("too long")
+        LONG
     return Score(float(reply == "7"), True)
 
 
@@ -96,11 +97,35 @@ TASKS = (Task("mine", plan, score, "accuracy", 32, "where it is", "an example", 
 """
 
 
-def test_a_scorer_that_fails_on_a_dump_does_not_stop_a_build(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("does", "scores"),
+    [
+        ("raise ValueError('too long')", [0.0]),
+        ("return Score('high', True)", [0.0]),
+        ("return Score(float('nan'), True)", [0.0]),
+        ("return Score(5.0, True)", [0.0]),
+        ("from fathom.plugins.extras import MissingLibraryError; raise MissingLibraryError('no library')", []),
+        ("while True: pass", []),
+    ],
+)
+def test_whatever_a_scorer_does_with_a_dump_a_build_goes_on(
+    does: str, scores: list[float], call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(loading, "_IN_USE", {})
     monkeypatch.setattr(loading, "_READ", set())
     monkeypatch.setattr(discovery, "_FOUND", {})
-    Path("mine.py").write_text(TASK, "utf-8")
+    monkeypatch.setattr(time_limits, "SECONDS", 0.1)
+    Path("mine.py").write_text(TASK.replace("LONG", does), "utf-8")
     assert call("build", "./mine.py", "--lengths", "1k", "--items", "3", "--out", "suite", "--quiet")[0] == 0
-    scores = [one["score"] for one in json.loads(Path("suite", "manifest.json").read_text())["shortcuts"]]
-    assert scores == [0.0]
+    assert [one["score"] for one in json.loads(Path("suite", "manifest.json").read_text())["shortcuts"]] == scores
+
+
+def test_shortcuts_are_tried_on_one_sample_of_each_item_in_every_language(tmp_path: Path) -> None:
+    built = api.build("single_doc_qa", tmp_path / "suite", lengths="1k", items=30, languages="en,zh")
+    assert built.manifest["samples"]["single_doc_qa"] > 100
+    assert {one["samples"] for one in built.manifest["shortcuts"]} == {40}
+
+
+def test_a_long_s_is_no_month() -> None:
+    assert moment("on the 2 \u017feptember 1750") is None
+    assert moment("on the 2nd of September 1750") == (8, 2)

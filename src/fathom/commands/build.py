@@ -33,7 +33,7 @@ class BuildOptions(Contents, Replacing, Build, Cluster, Recorded, Terminal):
     _: KW_ONLY
     shortcuts: Annotated[
         bool,
-        opt("Do not measure what replies without reading score on 20 samples of each task and length up to 16k."),
+        opt("Do not measure what replies without reading score (up to 16k).", flag="--no-shortcuts"),
     ] = True
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, all samples).")] = None
     reading: Annotated[

@@ -226,15 +226,13 @@ def read_vectors(path: Path) -> ItemVectors:
     check_suffix(path)
     if not path.exists():
         raise FathomError(f"{path}: no such file; make one with `fathom compress embed`")
+    with open_arrays(path) as arrays:
+        stored = arrays.read(VECTORS)
+        items = tuple(map(str, arrays.read(ITEMS).tolist())) if ITEMS in arrays.names else None
     try:
-        with open_arrays(path) as arrays:
-            if VECTORS not in arrays:
-                names = ", ".join(arrays) or "none"
-                raise FathomError(f"{path}: no array {VECTORS!r}; its arrays are {names}")
-            vectors = arrays[VECTORS].astype(np.float64)
-            items = tuple(map(str, arrays[ITEMS].tolist())) if ITEMS in arrays else None
-    except ValueError as error:  # of values that are no numbers
-        raise FathomError(f"{path}: {VECTORS} has what is no number: {error}") from error
+        vectors = stored.astype(np.float64)
+    except ValueError as error:
+        raise FathomError(f"{path}: the array {VECTORS!r} has what is no number: {error}") from error
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise FathomError(f"{path}: expected embeddings of finite numbers, one row per item; got {vectors.shape}")
     if items is not None and (len(items) != len(vectors) or len(set(items)) < len(items)):

@@ -189,9 +189,5 @@ def array_of(path: Path, name: str) -> NDArray[np.generic]:
     Raises:
         FathomError: There is no such file or array, or it cannot be read.
     """
-    try:
-        with open_arrays(_present(path)) as arrays:
-            array: NDArray[np.generic] = arrays[name]
-            return array
-    except KeyError as error:
-        raise FathomError(f"{path}: no array {name!r}") from error
+    with open_arrays(_present(path)) as arrays:
+        return arrays.read(name)

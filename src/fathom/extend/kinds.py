@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 from fathom.plugins.names import listed
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import read_text
 from fathom.tokens.length import parse_length
 from fathom.types import FathomError, Json
 
@@ -243,7 +243,7 @@ def _numbers(given: object) -> tuple[float, ...]:
     try:
         return _split(str(given))
     except ValueError:
-        return _split(read_regular(Path(str(given)).expanduser()).decode())
+        return _split(read_text(Path(str(given)).expanduser()))
 
 
 def _split(text: str) -> tuple[float, ...]:

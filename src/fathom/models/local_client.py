@@ -33,7 +33,7 @@ from fathom.models.hugging_face import (
 from fathom.models.loop import in_thread
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Measured, RequestError, Settings
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import read_text
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
@@ -524,7 +524,7 @@ def _template(tokenizer: Any, settings: Settings) -> str | None:
         if "{" in str(given):
             return str(given)
         try:
-            return read_regular(path).decode().replace("\r\n", "\n")
+            return read_text(path)
         except (OSError, ValueError) as error:
             raise FathomError(f"model {settings.model}: chat_template={given}: cannot be read: {error}") from error
     if not tokenizer.chat_template:

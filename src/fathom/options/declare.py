@@ -15,7 +15,6 @@ import difflib
 import functools
 import hashlib
 import inspect
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
@@ -309,9 +308,9 @@ def _converted(kind: Any, value: Any) -> Any:
 
 
 def _can_be_given(text: str) -> bool:
-    """Whether a shell could pass a text: half a character of UTF-16 it cannot."""
+    """Whether a text is UTF-8, or has the bytes of a file name that is not; half a character of UTF-16 is neither."""
     try:
-        os.fsencode(text)
+        text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return False
     return True

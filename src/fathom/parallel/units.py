@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 from fathom.storage.atomic import whole_file
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import open_regular
 from fathom.types import FathomError
 
 Unit = TypeVar("Unit")
@@ -201,7 +201,8 @@ class ResultsFile:
             FathomError: The file cannot be read.
         """
         try:
-            lines = read_regular(self.path).split(b"\n")
+            with open_regular(self.path) as stream:
+                lines = stream.read().split(b"\n")
         except FileNotFoundError:
             return {}
         except OSError as error:

@@ -5,6 +5,7 @@ from numbers import Real
 
 from fathom.plugins import loading
 from fathom.plugins.extras import MissingLibraryError
+from fathom.storage.time_limits import within_time
 from fathom.types import FathomError, Sample, Score, Task
 
 
@@ -39,7 +40,8 @@ def check_scorer(task: Task, sample: Sample) -> None:
     """
     gold = "\n".join(sample.targets if task.lines else sample.targets[:1])
     try:
-        value = checked_score(task.score(gold, sample)).value
+        with within_time(len(gold)):
+            value = checked_score(task.score(gold, sample)).value
     except MissingLibraryError:  # it can be installed before the replies are scored
         return
     except Exception as error:

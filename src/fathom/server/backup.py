@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import URL, Connection, Engine, Table, func, inspect, select, text
 
 from fathom.server.database import LOCK, READING, Schema, clear_errors, engine_of, tighten, url_of
-from fathom.storage.foreign import open_regular, read_regular
+from fathom.storage.foreign import open_regular, read_text
 from fathom.types import FathomError
 
 Report = TypeVar("Report")
@@ -249,7 +249,7 @@ def _checked(path: Path, kind: Kind[Report]) -> Report:
         with open_regular(path) as stream:
             start = stream.read(len(_SQLITE))
         noted = path.with_name(path.name + SUM)
-        stated = read_regular(noted).decode().split()[:1] if noted.exists() else []
+        stated = read_text(noted).split()[:1] if noted.exists() else []
         if stated and stated[0] != _digest(path):
             raise FathomError(f"{path}: damaged: its SHA-256 differs from that in {noted.name}; use another backup")
     except (OSError, UnicodeDecodeError) as error:

@@ -114,10 +114,11 @@ def noise_of(contributions: Floats, draws: Floats) -> Floats:
 
 def random_signs(clusters: int) -> NDArray[np.float32]:
     """Random signs, ``DRAWN`` x clusters; those of fewer clusters are the first of those of more."""
-    return _signs(-(-clusters // _WIDTH))[:, :clusters]
+    blocks = max(1, -(-clusters // _WIDTH))
+    return _signs(1 << (blocks - 1).bit_length())[:, :clusters]  # of few widths, so that they are kept
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=6)
 def _signs(blocks: int) -> NDArray[np.float32]:
     bits = [generator(0, [3, block]).integers(0, 256, (DRAWN, _WIDTH // 8), dtype=np.uint8) for block in range(blocks)]
     return np.unpackbits(np.concatenate(bits, axis=1), axis=1).astype(np.float32) * 2 - 1

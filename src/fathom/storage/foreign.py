@@ -12,7 +12,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 from zipfile import ZipInfo
@@ -87,6 +87,17 @@ def read_regular(path: Path, most: int = MOST_READ) -> bytes:
     if len(content) > most:
         raise RefusedFileError(f"larger than {most:,} bytes; split it", errno.EFBIG)
     return content
+
+
+def read_text(path: Path) -> str:
+    """The content of a text file in UTF-8, with ``\\n`` at the end of its lines.
+
+    Raises:
+        RefusedFileError: See ``read_regular``.
+        OSError: It cannot be read.
+        UnicodeDecodeError: It is not UTF-8.
+    """
+    return TextIOWrapper(BytesIO(read_regular(path)), "utf-8").read()
 
 
 def is_inside(folder: Path, path: Path) -> bool:

@@ -27,7 +27,7 @@ def within_time(size: int) -> Iterator[None]:
         size: Characters of the text.
 
     Raises:
-        TooLongError: Time is up. Code that catches it is told again each second.
+        TooLongError: Time is up. Code that catches it is told again each second, and what it returns does not count.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
@@ -36,9 +36,13 @@ def within_time(size: int) -> Iterator[None]:
         yield
         return
     seconds = SECONDS + size / CHARACTERS_PER_SECOND
+    too_long = TooLongError(f"took more than {seconds:,.0f} seconds of processor time for {size:,} characters")
+    stopped = False
 
     def stop(number: int, frame: object) -> None:
-        raise TooLongError(f"took more than {seconds:,.0f} seconds of processor time for {size:,} characters")
+        nonlocal stopped
+        stopped = True
+        raise too_long
 
     before = signal.signal(signal.SIGVTALRM, stop)
     try:
@@ -47,3 +51,5 @@ def within_time(size: int) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
         signal.signal(signal.SIGVTALRM, before)
+    if stopped:  # what was caught on the way is no result
+        raise too_long

@@ -377,6 +377,6 @@ TASKS = (
         noise=(),
         official="ada/bestanswer",
         wording=WORDING,
-        shortcut="31% (8k): the longest run of words in common with the question",
+        shortcut="30% (8k): the longest run of words in common with the question",
     ),
 )

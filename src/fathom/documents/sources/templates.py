@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from fathom.documents.records import path_text, walk
 from fathom.documents.sources.finder import check_folder
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import read_text
 from fathom.storage.schema import MismatchError, read_as
 from fathom.types import FathomError
 
@@ -121,6 +121,6 @@ def _prompts(path: Path) -> dict[str, str]:
 
 def _content(path: Path) -> str:
     try:
-        return read_regular(path).decode()
+        return read_text(path)
     except (OSError, ValueError) as error:
         raise FathomError(f"{path_text(path)}: cannot be read: {error}") from error

@@ -9,18 +9,20 @@ its tasks:
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from math import sqrt
 from statistics import fmean, pvariance
+from typing import TypeAlias
 
 from fathom.models.baselines.guess import choice_reply, order_reply
 from fathom.models.baselines.parsing import ParsedPrompt, numbered, parse_prompt
 from fathom.models.baselines.retrieval import terms
 from fathom.models.form import form_of
+from fathom.plugins.extras import MissingLibraryError
+from fathom.score.checks import checked_score
 from fathom.score.registry import get_scorer, row_of
 from fathom.storage.time_limits import TooLongError, within_time
 from fathom.suites.registry import get_task
@@ -34,7 +36,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DATE = re.compile(
     rf"\b(?:(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{'|'.join(_MONTHS)})[a-z]*"
     rf"|(?P<before>{'|'.join(_MONTHS)})[a-z]*\.? (?P<after>[0-9]{{1,2}}))\b",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _CHAPTER = re.compile(r"\bchapter ([0-9]+)", re.IGNORECASE)
 
@@ -141,7 +143,7 @@ class Shortcut:
         chance: Mean score of a random valid answer.
         kind: ``dump`` or ``blind``.
         grader: ``strict`` or ``official``.
-        rule: Name of the rule; "" if none has anything to reply.
+        rule: Name of the rule.
         score: Its mean score; what cannot be scored counts 0.
         error: Standard error of that mean.
     """
@@ -173,6 +175,9 @@ class Shortcut:
 def shortcuts(samples: Iterable[Sample], texts: Mapping[str, str]) -> Iterator[Shortcut]:
     """The best dump and the best blind rule by task, length and grader.
 
+    Nothing that a task does stops it: samples whose prompt cannot be taken apart are left out, and a task whose scorer
+    does not end is not tried again.
+
     Args:
         samples: Samples with their recipes, in any order.
         texts: Texts of their documents by id.
@@ -181,39 +186,46 @@ def shortcuts(samples: Iterable[Sample], texts: Mapping[str, str]) -> Iterator[S
     def place(sample: Sample) -> tuple[str, int]:
         return sample.task, sample.length
 
+    endless: set[str] = set()
     for (name, length), group in groupby(sorted(samples, key=place), place):
-        tried = list(group)
-        task, chance = get_task(name), fmean(sample.chance for sample in tried)
-        scores: dict[tuple[str, str], dict[str, list[float]]] = {}
-        with suppress(TooLongError):  # so that a task is measured on fewer samples, or not
-            for sample in tried:
-                parsed = parse_prompt(render(sample, texts), task.answer, form_of(sample, task.answer))
-                for kind, rule, reply in replies(parsed):
-                    for grader, score in _scores(task, reply, sample):
-                        scores.setdefault((kind, grader), {}).setdefault(rule, []).append(score)
-        for (kind, grader), by_rule in scores.items():
-            best = max((_mean(values, len(tried)), rule) for rule, values in by_rule.items())
-            (score, error), rule = best
-            yield Shortcut(name, length, len(tried), chance, kind, grader, rule, score, error)
+        task, tried = get_task(name), list[tuple[float, _Scores]]()
+        for sample in group if name not in endless else ():
+            try:
+                tried.append((sample.chance, dict(_scored(task, sample, texts))))
+            except TooLongError:
+                endless.add(name)
+                break
+            except Exception:  # tasks may come from any package
+                continue
+        rules: dict[tuple[str, str], dict[str, None]] = {}
+        for kind, grader, rule in (found for _, scores in tried for found in scores):
+            rules.setdefault((kind, grader), {})[rule] = None
+        for (kind, grader), names in rules.items():
+            values = {rule: [scores.get((kind, grader, rule), 0.0) for _, scores in tried] for rule in names}
+            best = max(values, key=lambda rule: fmean(values[rule]))
+            mean, error = fmean(values[best]), sqrt(pvariance(values[best]) / len(tried))
+            chance = fmean(chance for chance, _ in tried)
+            yield Shortcut(name, length, len(tried), chance, kind, grader, best, mean, error)
 
 
-def _scores(task: Task, reply: str, sample: Sample) -> Iterator[tuple[str, float]]:
-    scorers = {"strict": partial(task.score, reply, sample)}
-    if task.official:
-        scorers["official"] = partial(get_scorer(task.official, "official"), row_of(reply, sample))
-    for grader, score in scorers.items():
-        value = None
-        try:
-            with within_time(len(reply)):
-                value = score().value
-        except TooLongError:
-            raise
-        except Exception:  # scorers may come from any package, and official ones are as released
-            pass
-        yield grader, value or 0.0
+_Scores: TypeAlias = Mapping[tuple[str, str, str], float]
+"""Scores of one sample by kind, grader and rule."""
 
 
-def _mean(scores: Sequence[float], samples: int) -> tuple[float, float]:
-    """The mean, and its standard error; samples to which a rule has no reply count 0."""
-    padded = [*scores, *[0.0] * (samples - len(scores))]
-    return fmean(padded), sqrt(pvariance(padded) / samples)
+def _scored(task: Task, sample: Sample, texts: Mapping[str, str]) -> Iterator[tuple[tuple[str, str, str], float]]:
+    parsed = parse_prompt(render(sample, texts), task.answer, form_of(sample, task.answer))
+    for kind, rule, reply in replies(parsed):
+        scorers = {"strict": partial(task.score, reply, sample)}
+        if task.official:
+            scorers["official"] = partial(get_scorer(task.official, "official"), row_of(reply, sample))
+        for grader, score in scorers.items():
+            try:
+                with within_time(len(reply)):
+                    value = checked_score(score()).value or 0.0
+            except MissingLibraryError:  # what is not installed measures nothing
+                continue
+            except TooLongError:
+                raise
+            except Exception:  # also of official scorers, which are as released
+                value = 0.0
+            yield (kind, grader, rule), value

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from fathom.safety.secrets import hide_in_address, hide_in_text
 from fathom.storage.atomic import whole_file
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import open_regular
 from fathom.types import FathomError
 
 SCHEMES = ("s3", "gs", "az", "azure", "abfs", "abfss", "file")
@@ -79,7 +79,8 @@ class FolderStore:
             FathomError: The file cannot be read.
         """
         try:
-            return read_regular(self._folder / name)
+            with open_regular(self._folder / name) as stream:
+                return stream.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

@@ -44,7 +44,7 @@ __all__ = ["BuildConfig", "Built", "build", "configure"]
 
 FORMAT = 4
 TRIED, MOST_TRIED = 20, 16_384
-"""Samples of a task at a length that shortcuts are tried on, and the longest of these prompts in tokens."""
+"""Items of a task in a language that shortcuts are tried on at each length, and the most tokens of these prompts."""
 Shortcuts: TypeAlias = Callable[[Sequence[Sample], Mapping[str, str]], Json]
 LISTED = 100  # problems of the corpus listed in the manifest; those of strict sources are all listed
 SHOWN = 10  # problems shown in an error message
@@ -227,7 +227,7 @@ def _write(
     made = Contexts(wanted, material, texts, built)
     counts: dict[str, int] = {}
     used: set[str] = set()
-    tried: dict[tuple[str, int], list[Sample]] = {}
+    tried: dict[tuple[str, int, str], dict[str, Sample]] = {}
     with suitefile.SampleWriter(folder) as writer:
         for done, samples in enumerate(made, start=1):
             for sample in samples:
@@ -235,11 +235,10 @@ def _write(
                     check_scorer(get_task(sample.task), sample)
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
-                if (
-                    0 < sample.length <= MOST_TRIED
-                    and len(first := tried.setdefault((sample.task, sample.length), [])) < TRIED
-                ):
-                    first.append(sample)
+                if 0 < sample.length <= MOST_TRIED:
+                    first = tried.setdefault((sample.task, sample.length, sample.language), {})
+                    if len(first) < TRIED:
+                        first.setdefault(sample.item, sample)
                 used.update(part.doc for part in sample.parts if isinstance(part, Span))
             if progress:
                 progress(done, max(done, expected(wanted, material)))
@@ -288,7 +287,7 @@ def _write(
         facts["official_prompts"] = material.wording.record()
     if shortcuts is not None:
         bodies = {document.id: document.text for document in documents}
-        facts["shortcuts"] = shortcuts([sample for group in tried.values() for sample in group], bodies)
+        facts["shortcuts"] = shortcuts([sample for items in tried.values() for sample in items.values()], bodies)
     if config is not None:
         facts["config"] = config
     if files := loading.records({wanted.suite, *wanted.tasks}):
