@@ -15,7 +15,7 @@ from fathom.analysis.setups import Setup, Trial, Tuned, compare_setups
 from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.page import Comparison
-from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, is_inside, read_setup, trained
+from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, changes_model, read_setup, trained
 from fathom.lab.times import Times, prompts_of, times_of
 from fathom.models.hugging_face import is_local, trained_window
 from fathom.models.local_client import check_local_model
@@ -177,7 +177,7 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
         check_names("model", ((plan.model, plan.folder.name) for plan in plans))
     check_servers(recipe.models[0], recipe.servers, recipe.settings.model_base_url)
     check_commands(recipe.commands, (BASE, *recipe.servers))
-    unused = [text for text in recipe.setups if is_inside(text) and not any(map(is_local, recipe.models))]
+    unused = [text for text in recipe.setups if changes_model(text) and not any(map(is_local, recipe.models))]
     if unused:
         read_setup(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
     for plan in plans:
@@ -211,7 +211,7 @@ def _setups(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more:
     """All setups of a model, the base first; with ``more`` also those on other servers and with other weights."""
     sizes = _sizes(recipe, suite, window)
     base = "none" if is_local(model) else BASE
-    texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not is_inside(text))])
+    texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not changes_model(text))])
     setups = [read_setup(text, model, sizes) for text in texts]
     if more:
         for name, url in recipe.servers.items():

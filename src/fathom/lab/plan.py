@@ -120,7 +120,7 @@ def _setup_name(parts: Iterable[tuple[str, str]], grids: Sequence[tuple[str, str
     return " + ".join(names) + (", tuned" if any(len(values) > 1 for _, _, values in grids) else "")
 
 
-def is_inside(text: str) -> bool:
+def changes_model(text: str) -> bool:
     """Whether a setup changes the model itself, which must then be in this process."""
     return any(part.strip().partition("?")[0] in {**METHODS, **CACHES} for part in text.split("+"))
 

@@ -135,10 +135,6 @@ class Command(click.Command):
                 formatter.write_dl(groups[title], col_max=_COLUMN)
 
 
-def _takes_the_rest(field: Field) -> bool:
-    return field.option.position and field.option.many
-
-
 def _names(field: Field) -> str:
     if field.option.position:
         return field.name.upper() + ("..." if field.option.many else "")
