@@ -424,7 +424,7 @@ def trap(path: Path, rng: Random) -> None:
             path.symlink_to("/dev/zero")
         case 2:
             with path.open("wb") as stream:
-                stream.truncate(64 << 30)  # sparse
+                stream.truncate(3 << 30)  # sparse
         case _:
             path.symlink_to(case.parent / "another")
     return None
