@@ -49,7 +49,7 @@ def build(options: BuildOptions) -> "Built":
     Repeating the command finds the existing suite and does nothing.
     """
     from fathom.plugins import loading
-    from fathom.suites.build import build, configure
+    from fathom.suites.build import Beside, build, configure
 
     target = str(options.target)
     name = loading.target_of(loading.use(Path(target))) if target.endswith(".py") else target
@@ -59,18 +59,17 @@ def build(options: BuildOptions) -> "Built":
         Path(options.out),
         force=options.force,
         allow_unread=options.allow_unread,
-        config=options.config.record() if options.config else None,
         progress=options.progress,
         reading=options.reading,
         engine=engine_of(options),
-        shortcuts=_shortcuts if options.shortcuts else None,
+        beside=Beside(options.config.record() if options.config else None, _shortcuts if options.shortcuts else None),
     )
 
 
 def _shortcuts(samples: "Sequence[Sample]", texts: Mapping[str, str]) -> "Json":
     from fathom.models.baselines.shortcuts import shortcuts
 
-    return [asdict(found) for found in shortcuts(samples, texts)]
+    return [asdict(best) for best in shortcuts(samples, texts)]
 
 
 def main(line: BuildOptions) -> None:
@@ -96,14 +95,14 @@ def _worthwhile(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """What replies without reading score where that clearly exceeds chance: of each task the longest length."""
     from fathom.models.baselines.shortcuts import Shortcut
 
-    clear = [found for record in records if (found := Shortcut(**record)).clear]
-    strict = {(found.task, found.kind) for found in clear if found.grader == "strict"}
-    said = {
-        (found.task, found.kind): str(found)
-        for found in clear
-        if found.grader == "strict" or (found.task, found.kind) not in strict
+    clear = [best for record in records if (best := Shortcut(**record)).clear]
+    strict = {(best.task, best.kind) for best in clear if best.grader == "strict"}
+    notes = {
+        (best.task, best.kind): str(best)
+        for best in clear
+        if best.grader == "strict" or (best.task, best.kind) not in strict
     }
-    yield from said.values()
+    yield from notes.values()
 
 
 def _left_out(problems: list[str], total: int, duplicates: int) -> list[str]:

@@ -152,8 +152,8 @@ def common_length(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
         places[item] |= 1 << at
     full = (1 << len(second)) - 1
     row = full
-    for found in filter(None, map(places.get, first)):
-        shared = row & found
+    for matches in filter(None, map(places.get, first)):
+        shared = row & matches
         row = ((row + shared) | (row - shared)) & full
     return len(second) - row.bit_count()
 

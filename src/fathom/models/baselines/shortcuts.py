@@ -101,7 +101,7 @@ def orders(texts: Mapping[int, str]) -> Iterator[tuple[str, list[int]]]:
     """The order of the prompt, its reverse, and that by dates, in which parts without one come first."""
     yield "first", sorted(texts)
     yield "last", sorted(texts, reverse=True)
-    dated = {number: found for number, text in texts.items() if (found := moment(text))}
+    dated = {number: date for number, text in texts.items() if (date := moment(text))}
     yield "dates", sorted(texts, key=lambda number: dated.get(number, (0,)))
 
 
@@ -198,7 +198,7 @@ def shortcuts(samples: Iterable[Sample], texts: Mapping[str, str]) -> Iterator[S
             except Exception:  # tasks may come from any package
                 continue
         rules: dict[tuple[str, str], dict[str, None]] = {}
-        for kind, grader, rule in (found for _, scores in tried for found in scores):
+        for kind, grader, rule in (key for _, scores in tried for key in scores):
             rules.setdefault((kind, grader), {})[rule] = None
         for (kind, grader), names in rules.items():
             values = {rule: [scores.get((kind, grader, rule), 0.0) for _, scores in tried] for rule in names}

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR
-from typing import Any, TypeAlias
+from typing import Any
 
 from fathom.documents.corpus import is_world, parse_spec
 from fathom.documents.corpus.questions import checksum
@@ -40,12 +40,11 @@ from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Sample, Span
 
-__all__ = ["BuildConfig", "Built", "build", "configure"]
+__all__ = ["Beside", "BuildConfig", "Built", "build", "configure"]
 
 FORMAT = 4
 TRIED, MOST_TRIED = 20, 16_384
 """Items of a task in a language that shortcuts are tried on at each length, and the most tokens of these prompts."""
-Shortcuts: TypeAlias = Callable[[Sequence[Sample], Mapping[str, str]], Json]
 LISTED = 100  # problems of the corpus listed in the manifest; those of strict sources are all listed
 SHOWN = 10  # problems shown in an error message
 
@@ -60,17 +59,30 @@ class Built:
     fresh: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a manifest has beside its suite.
+
+    Attributes:
+        config: The record of the configuration file; None without one.
+        shortcuts: Measures what replies without reading score, from some samples of each task and length and the texts
+            of their documents by id; None to leave it out.
+    """
+
+    config: Json = None
+    shortcuts: Callable[[Sequence[Sample], Mapping[str, str]], Json] | None = None
+
+
 def build(
     wanted: BuildConfig,
     out: Path,
     *,
     force: bool = False,
     allow_unread: bool = False,
-    config: Json = None,
     progress: Callable[[int, int], None] | None = None,
     reading: Reading | None = None,
     engine: Engine | None = None,
-    shortcuts: Shortcuts | None = None,
+    beside: Beside | None = None,
 ) -> Built:
     """Build a suite into a folder.
 
@@ -79,13 +91,11 @@ def build(
         out: The folder; created if missing.
         force: Replace a folder that holds another suite, or an earlier format of this one.
         allow_unread: Build although more than a tenth of the files of a corpus are not read.
-        config: The manifest's record of the configuration file; None without one.
         progress: Called with (samples built, samples in total).
         reading: Called with the bytes read of documents or of a file of threads, and their size, None if unknown.
         engine: Builds the tasks elsewhere, each on its own, from the documents that are read here. Tasks are kept
             beside the folder until all are built: the same call resumes. The suite is the same.
-        shortcuts: Measures what replies without reading score, from some samples of each task and length and the texts
-            of their documents by id; what it returns is kept in the manifest.
+        beside: What the manifest has beside the suite.
 
     Returns:
         The folder and its manifest; ``fresh`` is False if the same suite already existed.
@@ -106,7 +116,7 @@ def build(
         kept = out.with_name(f"{out.name}.part")
         built = built_tasks(wanted, material, inputs, engine, kept) if engine is not None else None
         with suitefile.fresh_folder(out) as folder:
-            manifest = _write(folder, wanted, inputs, material, counter, config, progress, built, shortcuts)
+            manifest = _write(folder, wanted, inputs, material, counter, progress, built, beside or Beside())
             # Another build may have finished in the meantime.
             if (current := _known(out, force)) is None or current["inputs"] != inputs:
                 _check_place(out, force)
@@ -218,10 +228,9 @@ def _write(
     inputs: Mapping[str, Json],
     material: Material,
     counter: TokenCounter,
-    config: Json,
     progress: Callable[[int, int], None] | None,
-    built: Mapping[str, Mapping[str, Part]] | None = None,
-    shortcuts: Shortcuts | None = None,
+    built: Mapping[str, Mapping[str, Part]] | None,
+    beside: Beside,
 ) -> Mapping[str, Json]:
     texts = CountedTexts(material.all(), counter)
     made = Contexts(wanted, material, texts, built)
@@ -285,11 +294,11 @@ def _write(
     }
     if material.wording.tasks:
         facts["official_prompts"] = material.wording.record()
-    if shortcuts is not None:
+    if beside.shortcuts is not None:
         bodies = {document.id: document.text for document in documents}
-        facts["shortcuts"] = shortcuts([sample for items in tried.values() for sample in items.values()], bodies)
-    if config is not None:
-        facts["config"] = config
+        facts["shortcuts"] = beside.shortcuts([sample for items in tried.values() for sample in items.values()], bodies)
+    if beside.config is not None:
+        facts["config"] = beside.config
     if files := loading.records({wanted.suite, *wanted.tasks}):
         facts["plugins"] = files
     manifest = _storable(facts)
