@@ -32,6 +32,11 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_
 gc.disable()  # until all is collected, which makes no cycles worth looking for
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: a sixth of the time tests wait for servers, browsers and processes."""
+    return 1 + (os.cpu_count() or 1)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Thousands of collected tests stay to the end: the garbage collector need not look at them again and again."""

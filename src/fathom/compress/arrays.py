@@ -38,7 +38,7 @@ class Arrays:
                 read = _FORMAT.read_array_header_1_0 if first else _FORMAT.read_array_header_2_0
                 shape, _, dtype = read(stream)
             if int(np.prod(shape, dtype=object)) * dtype.itemsize > member.file_size:
-                raise ValueError(f"{name!r} is said to be larger than it is")
+                raise FathomError(f"{self._path}: cannot be read as arrays: {name!r} states more than the file has")
             with self._archive.open(member) as stream:
                 array: NDArray[np.generic] = _FORMAT.read_array(stream, allow_pickle=False)
                 return array
