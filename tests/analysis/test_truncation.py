@@ -28,7 +28,7 @@ from fathom.analysis import (
     steady,
     truncation,
 )
-from fathom.report import tables
+from fathom.report.tables import tables
 from fathom.rows import to_frame
 from fathom.stats.intervals import jeffreys_interval
 from fathom.types import Facet, Row

@@ -17,7 +17,7 @@ from fathom import api
 from fathom.convert import FORMATS
 from fathom.convert.every_eval_ever import model_id
 from fathom.convert.places import file_name
-from fathom.report import report
+from fathom.report.made import report
 from fathom.report.results import ALL, System
 from fathom.rows import read, rows_from_inspect
 from fathom.types import FathomError

@@ -18,7 +18,7 @@ import pytest
 from made_results import MODEL, SCRIPT, row, rows_file, usual_rows
 
 from fathom import api
-from fathom.report import report
+from fathom.report.made import report
 from fathom.report.results import System
 from fathom.types import FathomError
 

@@ -15,14 +15,14 @@ from rich.console import Console
 
 import fathom
 from fathom import analysis
-from fathom.report import Table, show
 from fathom.report.measure import measure
 from fathom.report.page import page
 from fathom.report.results import Results
 from fathom.report.studies import as_markup, tables_of
 from fathom.report.summary import summary, summary_text
-from fathom.report.table import Cell, Column
+from fathom.report.table import Cell, Column, Table
 from fathom.report.tables import tables_of as report_tables
+from fathom.report.terminal import show
 from fathom.rows import to_frame
 from fathom.types import Row
 from fathom.types.denominators import DENOMINATORS

@@ -18,10 +18,10 @@ from report_rows import make_rows
 from rich.console import Console
 
 from command_line import Call
-from fathom.report import plot, report, show
+from fathom.report.made import report
 from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.plot import chart_of, chosen
+from fathom.report.plot import chart_of, chosen, plot
 from fathom.report.results import Results
 from fathom.report.sections import breakdown, repeats
 from fathom.report.sections.breakdown import label, legend
@@ -29,6 +29,7 @@ from fathom.report.sections.repeats import MOST, apart, left_out
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
+from fathom.report.terminal import show
 from fathom.types import FathomError
 from made_results_pro import rows_from_longbench_pro, write_results, write_summary
 

@@ -12,7 +12,7 @@ from pro_rows import make_pro
 from report_rows import LENGTHS, make_rows
 
 from chromium import browsers, violations
-from fathom.report import report
+from fathom.report.made import report
 from made_results_pro import rows_from_longbench_pro, write_results
 
 if TYPE_CHECKING:

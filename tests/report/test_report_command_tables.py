@@ -11,13 +11,14 @@ from pro_rows import make_pro
 from rich.console import Console
 
 from fathom.analysis import neighbours
-from fathom.report import Table, show
 from fathom.report.measure import measure
 from fathom.report.results import Results
 from fathom.report.sections.breakdown import gain_tables
 from fathom.report.sections.repeats import run_tables
 from fathom.report.studies import neighbour_tables
+from fathom.report.table import Table
 from fathom.report.tables import tables_of
+from fathom.report.terminal import show
 
 
 @pytest.fixture(scope="module")

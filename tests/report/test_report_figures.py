@@ -16,7 +16,6 @@ from pro_rows import make_pro
 from report_rows import make_rows, with_cuts
 
 from fathom.analysis import read_scores, score_profiles
-from fathom.report import plot
 from fathom.report.colours import (
     ABILITY,
     CHANGE,
@@ -35,7 +34,7 @@ from fathom.report.curves import curve_chart
 from fathom.report.drawing import CONFIG, Size, style
 from fathom.report.figure import inline
 from fathom.report.measure import measure
-from fathom.report.plot import KINDS, chart_of
+from fathom.report.plot import KINDS, chart_of, plot
 from fathom.report.results import ALL, Results
 from fathom.report.sections import breakdown, repeats
 from fathom.types import FathomError

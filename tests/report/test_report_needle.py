@@ -11,9 +11,10 @@ import pytest
 from needle_rows import WINDOW, make_needle
 from pro_rows import make_pro
 
-from fathom.report import plot, words
+from fathom.report import words
 from fathom.report.measure import measure
 from fathom.report.page import page
+from fathom.report.plot import plot
 from fathom.report.sections.position import FIGURES, grids, needle_charts
 from fathom.types import FathomError
 

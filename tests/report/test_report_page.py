@@ -15,11 +15,12 @@ import pytest
 from report_rows import make_rows
 from rich.console import Console
 
-from fathom.report import report, show
+from fathom.report.made import report
 from fathom.report.measure import measure
 from fathom.report.page import page
 from fathom.report.results import Results
 from fathom.report.tables import tables_of
+from fathom.report.terminal import show
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.slow  # all look at what takes long to make

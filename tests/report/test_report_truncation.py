@@ -12,9 +12,9 @@ from report_rows import make_rows, with_cuts
 
 from fathom.analysis import position_contrasts, truncation
 from fathom.cli import main
-from fathom.report import plot, tables
 from fathom.report.measure import measure
 from fathom.report.page import page
+from fathom.report.plot import plot
 from fathom.report.results import ALL
 from fathom.report.sections.position import (
     POSITION,
@@ -25,6 +25,7 @@ from fathom.report.sections.position import (
     line_figures,
 )
 from fathom.report.sections.truncation import points_of, truncation_tables
+from fathom.report.tables import tables
 from fathom.rows import write_rows
 from fathom.types import FathomError
 

@@ -23,7 +23,7 @@ class PlotOptions(OfScores):
 def plot(options: PlotOptions) -> Path:
     """Draw one figure of runs, rows files or tables of scores into a file."""
     from fathom.commands.shared import Known
-    from fathom.report import plot
+    from fathom.report.plot import plot
     from fathom.report.reading import rows_at_lengths, rows_of_tasks, without_known
     from fathom.rows import RowsTable, load
 

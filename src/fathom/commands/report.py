@@ -15,7 +15,7 @@ from fathom.options.values import MaybePath, paths_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fathom.report import Report
+    from fathom.report.made import Report
     from fathom.report.table import Replies
 
 PAGE = "report.html"
@@ -126,8 +126,8 @@ def _link(options: ReportOptions, sources: "Sequence[Path]") -> Callable[["Repli
 def main(line: ReportOptions) -> None:
     """Write the page, and print its summary."""
     from fathom.options.terminal import progress_bar, tell
-    from fathom.report import show
     from fathom.report.reading import tell_unfinished
+    from fathom.report.terminal import show
 
     with progress_bar("measuring", line.quiet) as bar:
         made = report.body(line.but(progress=bar))

@@ -9,9 +9,9 @@ import polars as pl
 
 from fathom.analysis.setups import SetupResult, Tuned
 from fathom.extend.published import published_comparisons
-from fathom.report import Report, setup_figures
-from fathom.report.made import measured, write
+from fathom.report.made import Report, measured, write
 from fathom.report.published import published_tables
+from fathom.report.setup_charts import setup_figures
 from fathom.report.setups import ComparedSetups, numbers
 from fathom.report.studies import Tables
 from fathom.report.table import Table

@@ -10,7 +10,7 @@ from fathom.analysis import Filtered, Policy, known_filter
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.known import THRESHOLD
 from fathom.plugins.names import system_name
-from fathom.report.sections.known import sentence_on_filter
+from fathom.report.tally import sentence_on_filter
 from fathom.rows import load, scan, served, shared_contexts, unfinished
 from fathom.rows.parts import ReadOptions
 from fathom.rows.scoring import NOT_JUDGED

@@ -21,11 +21,10 @@ from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.markdown import MODELS, escaped, table_lines
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.sections.breakdown import sentence_on_thinking
-from fathom.report.sections.known import sentence_on_filter
 from fathom.report.sections.settings import DRAFTED
 from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
-from fathom.report.tally import replies_of
+from fathom.report.tally import replies_of, sentence_on_filter
 from fathom.report.terminal import rendered
 from fathom.stats.intervals import Interval
 

@@ -1,9 +1,11 @@
 """What several sections say of outcomes: columns for chance and scored replies, counts below a mean."""
 
+from collections import Counter
 from collections.abc import Mapping
 
-from fathom.analysis import CategoryScore, Counts, GroupScore, Neighbour, Repeats
+from fathom.analysis import CategoryScore, Counts, Filtered, GroupScore, Known, Neighbour, Repeats
 from fathom.analysis.ranking import Ranked
+from fathom.printing import printable
 from fathom.report import words
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Replies
@@ -30,6 +32,45 @@ RULES: Mapping[Unanswered, str] = {
     "answering.",
 }
 """How unanswered replies count, in a sentence."""
+POLICIES = {
+    "own": "for each model, the questions that it answers closed-book are excluded, as in the paper",
+    "intersection": "a question that any of the models answers closed-book is excluded for all",
+    "panel": "a question that any model of the panel answers closed-book is excluded for all",
+    "none": "no question is excluded",
+}
+"""What each policy of the closed-book filter excludes."""
+
+
+def sentence_on_filter(filtered: Filtered) -> str:
+    """One sentence on what the closed-book filter excluded, and under which policy."""
+    if filtered.policy == "none":
+        known = sum(answers.known for answers in filtered.removed)
+        return (
+            f"No closed-book questions are excluded, although {words.several(known, 'closed-book answer')} scored "
+            f"{words.percent(filtered.threshold)}% or more."
+        )
+    return (
+        f"The closed-book filter excluded {_removed(filtered)} (policy {filtered.policy}: {POLICIES[filtered.policy]})."
+    )
+
+
+def _removed(filtered: Filtered) -> str:
+    """How many questions: for each model if each excludes its own, else once for all."""
+    if filtered.policy != "own":
+        removed, questions = filtered.distinct
+        return f"{words.count(removed)} of {words.count(questions)} questions for all models"
+    gone, asked = Counter[str](), Counter[str]()
+    for known in filtered.removed:
+        gone[system_of_known(known).name] += known.removed
+        asked[system_of_known(known).name] += known.questions
+    return words.listed(
+        [f"{words.count(gone[name])} of {words.count(asked[name])} questions of {name}" for name in asked]
+    )
+
+
+def system_of_known(known: Known) -> System:
+    """The model of closed-book answers."""
+    return System(printable(known.model), printable(known.variant))
 
 
 def replies_of(system: System, task: str = ALL, length: int | None = None, status: str = "") -> Replies:

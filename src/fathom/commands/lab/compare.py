@@ -121,7 +121,7 @@ def main(line: CompareOptions) -> None:
     from fathom.lab.page import PAGE, numbers_of, report_of
     from fathom.options.terminal import print_json, progress_bars
     from fathom.printing import printable
-    from fathom.report import show
+    from fathom.report.terminal import show
 
     with progress_bars(line.quiet) as bars:
         shown: dict[str, Callable[[int, int | None], None] | None] = {}

@@ -1,22 +1,16 @@
 """The section on closed-book questions: what models answer without the context, and what is excluded for it."""
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from fathom.analysis import Filtered, Known
+from fathom.analysis import Known
 from fathom.printing import printable
 from fathom.report import words
-from fathom.report.results import Results, System, system_of
+from fathom.report.results import Results, system_of
 from fathom.report.section import Section
 from fathom.report.table import Cell, Column, Fields, Table, count_cell, score_cell, table_of
+from fathom.report.tally import POLICIES, sentence_on_filter, system_of_known
 
-POLICIES = {
-    "own": "for each model, the questions that it answers closed-book are excluded, as in the paper",
-    "intersection": "a question that any of the models answers closed-book is excluded for all",
-    "panel": "a question that any model of the panel answers closed-book is excluded for all",
-    "none": "no question is excluded",
-}
 SAME = "All models are compared on the same questions; in the paper each excludes its own (policy own)."
 NUMBERS = (
     ("asked", "Asked", "Closed-book", "Questions asked closed-book"),
@@ -50,44 +44,13 @@ FIELDS: Fields[Known] = (
 )
 
 
-def sentence_on_filter(filtered: Filtered) -> str:
-    """One sentence on what the closed-book filter excluded, and under which policy."""
-    if filtered.policy == "none":
-        known = sum(answers.known for answers in filtered.removed)
-        return (
-            f"No closed-book questions are excluded, although {words.several(known, 'closed-book answer')} scored "
-            f"{words.percent(filtered.threshold)}% or more."
-        )
-    return (
-        f"The closed-book filter excluded {_removed(filtered)} (policy {filtered.policy}: {POLICIES[filtered.policy]})."
-    )
-
-
-def _removed(filtered: Filtered) -> str:
-    """How many questions: for each model if each excludes its own, else once for all."""
-    if filtered.policy != "own":
-        removed, questions = filtered.distinct
-        return f"{words.count(removed)} of {words.count(questions)} questions for all models"
-    gone, asked = Counter[str](), Counter[str]()
-    for known in filtered.removed:
-        gone[_system(known).name] += known.removed
-        asked[_system(known).name] += known.questions
-    return words.listed(
-        [f"{words.count(gone[name])} of {words.count(asked[name])} questions of {name}" for name in asked]
-    )
-
-
-def _system(known: Known) -> System:
-    return System(printable(known.model), printable(known.variant))
-
-
 def _tables(results: Results) -> list[Table]:
     """What each model answers closed-book, by task; no table if no question was asked closed-book."""
     filtered = results.filtered
     if filtered is None or not filtered.removed:
         return []
     number = {system: place for place, system in enumerate(results.systems)}
-    ordered = sorted(filtered.removed, key=lambda known: number.get(_system(known), len(number)))
+    ordered = sorted(filtered.removed, key=lambda known: number.get(system_of_known(known), len(number)))
     about = (
         "Questions that a model answers without the context do not measure how it uses the context. A question is "
         f"answered closed-book if its score without the context is {words.percent(filtered.threshold)}% or more; an "
@@ -95,7 +58,10 @@ def _tables(results: Results) -> list[Table]:
     )
     several = filtered.policy == "intersection" and len(results.systems) > 1
     about = " ".join((about, *([SAME] if several else []), *map(printable, filtered.notes)))
-    model = Column("Model", number=False), lambda known: Cell(_system(known).name, series=number.get(_system(known)))
+    model = (
+        Column("Model", number=False),
+        lambda known: Cell(system_of_known(known).name, series=number.get(system_of_known(known))),
+    )
     return [table_of("known", "Closed-book questions", (model, *FIELDS), ordered, about=about, denominator="scored")]
 
 
