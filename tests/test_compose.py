@@ -652,6 +652,15 @@ def test_a_cut_passage_is_made_longer_letter_by_letter_where_the_search_jumps_ov
     assert len({tuple(span.end for span in found[:-1]) for found in spans}) == 1
 
 
+def test_running_text_comes_as_near_to_its_length_as_words_allow() -> None:
+    """Each word with its space is two tokens there, and 195 is reached by none."""
+    texts = HOSTILE_SHELVES["over every seam"]
+    fillers = wholes(texts)[1:]
+    Random(30).shuffle(fillers)
+    (made,) = compose(plan_of("running text", texts, 0.65625, 26), 195, fillers, texts, exact=True)
+    assert fits(texts, made) == 194
+
+
 def test_gold_is_never_made_longer_to_fill_a_budget() -> None:
     """Beside 150 letters of gold there is no room for the heading of another passage, and 5 letters are missing."""
     texts = HOSTILE_SHELVES["chars"]

@@ -310,7 +310,7 @@ TAGGED = {
 def test_tags_are_split_in_a_time_that_grows_with_their_number(name: str) -> None:
     text = TAGGED[name]
     part = text[: len(text) // 8]
-    split_reasoning(part)
+    split_reasoning(part[1:])
     times = []
     for given_text in (part, text):
         started = time.process_time()

@@ -143,10 +143,11 @@ def _filled(
 def _topped_up(
     composed: Composed, draft: Draft, least: int, most: int, count: Callable[[Sequence[Part]], int], texts: CountedTexts
 ) -> Composed:
-    """The same prompt with its truncated filler extended character by character to at least ``least`` tokens.
+    """The same prompt with its truncated filler extended character by character to ``least`` tokens, or nearest to it.
 
     Another cut point can move a needle, so that the search alone may miss the exact length.
     """
+    best = composed
     fillers = {span for span in draft.fillers if span.end < texts.end(span)}
     cut = [number for number, part in enumerate(composed.parts) if part in fillers]
     for reach in range(1, min(512, 24 + 8 * (most - composed.tokens))) if cut else ():
@@ -155,9 +156,11 @@ def _topped_up(
         longer = replace(span, end=min(span.end + reach, texts.end(span)))
         parts = (*composed.parts[: cut[-1]], longer, *composed.parts[cut[-1] + 1 :])
         tokens = count(parts)
-        if least <= tokens <= most:
-            return replace(composed, parts=parts, tokens=tokens)
-    return composed
+        if best.tokens < tokens <= most:
+            best = replace(composed, parts=parts, tokens=tokens)
+        if best.tokens >= least:
+            break
+    return best
 
 
 def _reworded(draft: Draft, ending: Ending, length: int, texts: CountedTexts, exact: bool) -> Composed | None:

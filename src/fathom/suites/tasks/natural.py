@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fathom.types import Arranged, Document, Ending, Measure, Part, Resources, Whole
 
-# Token counts can change where two parts are joined: at most so many over all joins of a prompt.
+# Token counts can change where two parts are joined: at most so many, more or fewer, over all joins of a prompt.
 JOINS = 16
 
 
@@ -25,7 +25,7 @@ def stands_at(parts: Sequence[Part], document: Document, resources: Resources) -
 
 
 def most_tokens(parts: Sequence[Part], document: Document, resources: Resources) -> int:
-    """The maximum tokens of a prompt; it has at most ``JOINS`` fewer.
+    """The maximum tokens of a prompt; it has at most twice ``JOINS`` fewer.
 
     Args:
         parts: The whole prompt.
