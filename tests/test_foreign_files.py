@@ -190,7 +190,19 @@ def test_a_table_that_means_more_than_its_size_explains_is_not_read(
     rows, text = tmp_path / "rows.parquet", tmp_path / "text.parquet"
     pq.write_table(pa.table({"a": pa.nulls(foreign.FEW_ROWS + 1, pa.int8())}), rows)
     pq.write_table(pa.table({"text": ["x" * 10_000] * 1000}), text)
-    for path, says in ((rows, "it states 1,000,001 rows of 1 columns"), (text, "compressed .* times")):
+    once, arrow = tmp_path / "once.parquet", tmp_path / "once.arrow"
+    references = pa.table({"text": pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), ["x" * 10_000])})
+    pq.write_table(references, once)
+    with pa.ipc.new_file(arrow, references.schema) as out:
+        for _ in range(2):
+            out.write_table(references)
+    compressed = "compressed .* times"
+    for path, says in (
+        (rows, "it states 1,000,001 rows of 1 columns"),
+        (text, compressed),
+        (once, compressed),
+        (arrow, compressed),
+    ):
         *_, fault = read_records(path)
         assert re.search(says, str(fault))
     assert "it states" in str(*read_records(rows, frozenset()))

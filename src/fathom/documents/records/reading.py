@@ -342,7 +342,7 @@ def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record
             # Each row of a batch can hold the largest value, which is stored once.
             rows = max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, check_parquet(file.metadata, size))))
             for batch in file.iter_batches(batch_size=rows, columns=None if dotted else wanted):
-                plain += batch.nbytes
+                plain += _plain_bytes(batch)
                 check_table(number, len(names), plain, size)
                 for index in range(batch.num_rows):
                     number += 1
@@ -370,9 +370,9 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
                 wanted = _wanted(names, columns)
                 batches = (table.get_batch(at) for at in range(table.num_record_batches)) if is_file else table
                 for batch in batches:
-                    plain += batch.nbytes
-                    check_table(number + batch.num_rows, len(names), plain, size)
                     batch.validate(full=True)  # reading a damaged one would crash the process
+                    plain += _plain_bytes(batch)
+                    check_table(number + batch.num_rows, len(names), plain, size)
                     for index in range(batch.num_rows):
                         number += 1
                         yield _parse_row(number, names, wanted, batch, index)
@@ -380,6 +380,25 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
         yield Fault(None, f"the file {error}")
     except (pa.ArrowException, OSError, ValueError) as error:
         yield Fault(number + 1, f"the file is not valid Arrow: {_first_line(error)}")
+
+
+def _plain_bytes(batch: Any) -> int:
+    """Bytes of the values of a batch; texts that are stored once and referred to count each time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = int(batch.nbytes)
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
+            plain += pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
+    return plain
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in tests)
 
 
 def _wanted(names: Sequence[str], columns: frozenset[str] | None) -> list[str]:
