@@ -33,7 +33,7 @@ gc.disable()  # until all is collected, which makes no cycles worth looking for
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores: a sixth of the time tests wait for servers, browsers and processes."""
+    """One worker more than cores: tests wait for servers, browsers and processes."""
     return 1 + (os.cpu_count() or 1)
 
 

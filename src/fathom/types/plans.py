@@ -157,6 +157,9 @@ class Counter(Protocol):
         """Tokens of ``text`` on its own."""
         ...
 
+    def join(self, left: str, right: str) -> int:
+        """Tokens that joining two texts adds, or saves if negative."""
+
     def size(self, document: Document) -> int:
         """Tokens of a whole document, from the cache if known."""
         ...

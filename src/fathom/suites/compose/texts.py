@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fathom.tokens.counts import REACH, WINDOW, TokenCounter
-from fathom.types import Document, Part, Span
+from fathom.types import Counter, Document, Part, Span
 
 
-def measure(parts: Sequence[Part], documents: Mapping[str, Document], counter: TokenCounter) -> int:
+def measure(parts: Sequence[Part], documents: Mapping[str, Document], counter: Counter) -> int:
     """Tokens of the concatenation of ``parts``, computed without tokenizing it."""
     total, tail = 0, ""
     for part in parts:

@@ -6,9 +6,10 @@ as in LongBench (section 4.1; see ``fathom.suites.compose.truncate`` for the pos
 
 from collections.abc import Sequence
 
+from fathom.suites.compose.texts import measure
 from fathom.types import Arranged, Document, Ending, Measure, Part, Resources, Whole
 
-# Token counts can change where two parts are joined: at most so many, more or fewer, over all joins of a prompt.
+# Token counts can change where two parts are joined: at most so many over all joins of a prompt.
 JOINS = 16
 
 
@@ -25,19 +26,20 @@ def stands_at(parts: Sequence[Part], document: Document, resources: Resources) -
 
 
 def most_tokens(parts: Sequence[Part], document: Document, resources: Resources) -> int:
-    """The maximum tokens of a prompt; it has at most twice ``JOINS`` fewer.
+    """The maximum tokens of a prompt; it has at most ``JOINS`` fewer.
 
     Args:
         parts: The whole prompt.
         document: The one document used in it.
         resources: Counter.
     """
-    return JOINS + sum(
+    added = sum(
         resources.counter.count(part)
         if isinstance(part, str)
         else resources.counter.between(document, part.start, part.end)
         for part in parts
     )
+    return JOINS + min(added, measure(parts, {document.id: document}, resources.counter))
 
 
 def natural(parts: Sequence[Part], ending: Ending, *, even: bool = False) -> Whole:
