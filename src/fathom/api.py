@@ -63,6 +63,7 @@ from fathom.commands.lab.positions import lab_positions as lab_positions
 from fathom.commands.lab.published import lab_published as lab_published
 from fathom.commands.likelihood import likelihood as likelihood
 from fathom.commands.list_ import catalogue as catalogue
+from fathom.commands.measure import measure as measure
 from fathom.commands.merge import merge as merge
 from fathom.commands.plot import plot as plot
 from fathom.commands.report import report as report

@@ -9,6 +9,7 @@ from fathom.options.line import Group
 
 NAMES = (
     *(
+        "measure",
         "list",
         "draft",
         "build",

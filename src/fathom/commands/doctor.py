@@ -42,7 +42,7 @@ def doctor(options: DoctorOptions) -> "Diagnosis":
         return check_installation()
     return examine(
         choose(options.model, options, options),
-        given=_given(options),
+        given=words_given(options),
         timeout=options.timeout,
         backoff=options.backoff,
         confirm=options.confirm,
@@ -50,7 +50,7 @@ def doctor(options: DoctorOptions) -> "Diagnosis":
     )
 
 
-def _given(options: DoctorOptions) -> dict[str, tuple[str, ...]]:
+def words_given(options: DoctorOptions) -> dict[str, tuple[str, ...]]:
     """The values of the options for the model that were given, as words of a command line, without secrets."""
     from fathom.safety.secrets import hide_in_address, hide_secrets
 

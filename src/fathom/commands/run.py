@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
@@ -197,6 +198,25 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     return folder, folder_name(target)
 
 
+def tell_answer(folder: Path) -> None:
+    """Print what a finished run says in one sentence, and the command that says more.
+
+    Nothing is printed of a run without scores, such as one that has to be judged first.
+    """
+    from fathom.options.terminal import as_typed
+    from fathom.report.answer import answers
+    from fathom.report.measure import measure_scores
+    from fathom.report.reading import filtered
+
+    try:
+        results = measure_scores(filtered([folder]))
+    except FathomError:  # no row has a score; the report says why
+        return
+    for system, said in answers(results, results.systems):
+        print(as_typed(f"{system.name} {said}"))
+    print(f"next: {shlex.join(['fathom', 'report', str(folder)])}")
+
+
 def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for.
 
@@ -221,6 +241,8 @@ def main(line: RunOptions) -> int:
         )
         summary = run.body(asked)
     code = print_summary(summary)
+    if judge is None and not code and not (line.shard or line.quiet or summary.progress is None):
+        tell_answer(summary.folder)
     if judge is None or code:
         return code
     options = JudgeOptions((summary.folder,), judge, model_base_url=line.judge_base_url)

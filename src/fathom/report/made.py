@@ -70,6 +70,7 @@ class Report(Tables):
         scored: Mapping[System, AverageScore | Ranked | None] = averages if results.by_average else ranks
         return {
             "title": self.title,
+            "answers": list(map(str, summarized.answers)),
             "scope": summarized.scope,
             "not_measured": list(map(str, summarized.unmeasured)),
             "score": "average score" if results.by_average else "mean over questions",

@@ -97,8 +97,7 @@ def measure(
         by_task=_totals(by_task, lambda counts: (system_of(counts), counts.task or ALL))
         | _totals(by_task, lambda counts: (system_of(counts), ALL)),
         by_length=_totals(by_cell, lambda counts: (system_of(counts), counts.length or 0)),
-        by_cell=_totals(by_cell, lambda counts: (system_of(counts), counts.task or ALL, counts.length or 0))
-        | _totals(by_cell, lambda counts: (system_of(counts), ALL, counts.length or 0)),
+        by_cell=_by_cell(by_cell),
         settings=(*settings_of(whole.recorded), *settings_of_averages(averages)),
         suites=tuple(dict.fromkeys(name.partition("#")[0] for name in distinct(kinds, "suite"))),
         filtered=filtered,
@@ -139,6 +138,26 @@ def measure_profiles(ready: Sequence[analysis.Profile], base_lengths: Sequence[i
     return replace(scores, systems=_in_order(systems, scores.ranking, scores))
 
 
+@one_thread()
+def measure_scores(filtered: Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> Results:
+    """Measures scores and counts of replies alone, in this process, with the figures of a whole report.
+
+    Args:
+        filtered: Result of the closed-book filter.
+        seed: Seed of the bootstrap.
+        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
+    """
+    study = _Study(filtered.gone, unanswered, seed, ROOM)
+    profiles, counts = list[analysis.Profile](), list[analysis.Counts]()
+    with kept_draws():
+        for part in filtered.table.divided(PART):
+            rows = study.read(part)
+            profiles += profiles_of(grids(rows.scored), seed=seed)
+            counts += analysis.cell_counts(rows.asked)
+    scores = measure_profiles(profiles)
+    return replace(scores, by_cell=_by_cell(counts), filtered=filtered, unanswered=unanswered)
+
+
 def with_setups(results: Results, compared: ComparedSetups) -> Results:
     """The results with a comparison of setups, in whose order the systems are.
 
@@ -176,6 +195,13 @@ def _in_order(systems: Iterable[System], ranking: Sequence[Ranked], scores: Resu
 
 def _totals(counts: Iterable[analysis.Counts], key: Callable[[analysis.Counts], Key]) -> dict[Key, analysis.Counts]:
     return {name: total(group) for name, group in grouped(counts, key).items()}
+
+
+def _by_cell(counts: Sequence[analysis.Counts]) -> dict[tuple[System, str, int], analysis.Counts]:
+    """Counts by system, task (``all`` too) and length."""
+    return _totals(counts, lambda own: (system_of(own), own.task or ALL, own.length or 0)) | _totals(
+        counts, lambda own: (system_of(own), ALL, own.length or 0)
+    )
 
 
 def numbered(names: Iterable[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from fathom.analysis.drops import Drop
 from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
+from fathom.report.answer import answers
 from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.markdown import MODELS, escaped, table_lines
 from fathom.report.results import ALL, Results, System, system_of
@@ -56,6 +57,7 @@ class Summary:
     """What a reader must know first.
 
     Attributes:
+        answers: Up to which length the highest models keep their scores, and what they score.
         scope: What was measured.
         unmeasured: What was not measured, or not as usual; empty if everything was.
         ranking: The ranking, with the one average score of the report; None for published averages alone.
@@ -64,6 +66,7 @@ class Summary:
         made: How it was made: name and value.
     """
 
+    answers: tuple[Sentence, ...]
     scope: str
     unmeasured: tuple[Sentence, ...]
     ranking: Table | None
@@ -73,7 +76,7 @@ class Summary:
 
     def __str__(self) -> str:
         """Its sentences, without the ranking."""
-        return " ".join(map(str, (self.scope, *self.unmeasured, *self.drops, *self.notes)))
+        return " ".join(map(str, (*self.answers, self.scope, *self.unmeasured, *self.drops, *self.notes)))
 
 
 def summary(results: Results) -> Summary:
@@ -81,7 +84,7 @@ def summary(results: Results) -> Summary:
     measured = results.by_question
     if not results.systems:
         scope, *notes = averages_alone(measured)
-        return Summary(scope, (), None, (), tuple(filter(None, notes)), _made(results))
+        return Summary((), scope, (), None, (), tuple(filter(None, notes)), _made(results))
     notes = [
         _families(results),
         _drafted(results),
@@ -92,6 +95,7 @@ def summary(results: Results) -> Summary:
         sentence_on_thinking(measured),
     ]
     return Summary(
+        answers=tuple(Sentence(system.name, said) for system, said in answers(results, results.systems[:NAMED])),
         scope=_scope(results),
         unmeasured=tuple(_unmeasured(results)),
         ranking=headline(results),
@@ -390,9 +394,11 @@ def _models(measured: ByQuestion) -> str:
 
 
 def show_summary(shown: Summary, console: Console | None = None) -> None:
-    """Prints a summary: what was not measured, the ranking, the largest drops."""
+    """Prints a summary: the answer, what was not measured, the ranking, the largest drops."""
     console = console or Console()
     lists = [("Not measured", list(map(str, shown.unmeasured)) or [WHOLE])] if shown.ranking else []
+    for answer in shown.answers:
+        console.print(Text(f"{answer}\n"))
     console.print(Text(shown.scope))
     for title, sentences in (*lists, ("Largest drops", list(map(str, shown.drops)))):
         if sentences:
@@ -407,7 +413,8 @@ def show_summary(shown: Summary, console: Console | None = None) -> None:
 
 def summary_text(shown: Summary, title: str) -> str:
     """A summary of at most 40 lines."""
-    parts = [[f"### {escaped(title)}"], [escaped(shown.scope)]]
+    said = [f"**{escaped(one.subject)}** {escaped(one.text)}" for one in shown.answers]
+    parts = [[f"### {escaped(title)}"], *([one] for one in said), [escaped(shown.scope)]]
     if shown.ranking is not None:
         parts.append(["**Not measured**", *_listed(shown.unmeasured, SENTENCES)])
         table = replace(shown.ranking, rows=shown.ranking.rows[:MODELS])

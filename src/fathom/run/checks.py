@@ -55,6 +55,18 @@ class Diagnosis:
         """Whether nothing failed: a run, or the installation, works."""
         return not any(check.state == "failed" for check in self.checks)
 
+    @property
+    def followed(self) -> dict[str, str]:
+        """The options that follow from the checks, and their values: of several windows the smallest."""
+        options: dict[str, str] = {}
+        for check in self.checks:
+            name, _, value = check.options.partition(" ")
+            if name == "--window" and name in options:
+                value = str(min(int(value), int(options[name])))
+            if name:
+                options[name] = value
+        return options
+
     def count(self, state: State) -> int:
         """Number of checks in a state."""
         return sum(check.state == state for check in self.checks)

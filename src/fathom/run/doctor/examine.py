@@ -249,21 +249,14 @@ class Examination:
         )
         curable = all(check.options for check in checks if check.state == "failed")
         return (
-            replace(diagnosis, command=_command(self._settings, self._given, checks))
+            replace(diagnosis, command=_command(self._settings, self._given, diagnosis.followed))
             if curable and not stopped
             else diagnosis
         )
 
 
-def _command(settings: Settings, given: Mapping[str, tuple[str, ...]], checks: tuple[Check, ...]) -> str:
-    """A ``fathom run`` with the options given and those that follow from the checks; the smallest window of several."""
-    followed: dict[str, str] = {}
-    for check in checks:
-        name, _, value = check.options.partition(" ")
-        if name == "--window" and name in followed:
-            value = str(min(int(value), int(followed[name])))
-        if name:
-            followed[name] = value
+def _command(settings: Settings, given: Mapping[str, tuple[str, ...]], followed: Mapping[str, str]) -> str:
+    """A ``fathom run`` with the options given and those that follow from the checks."""
     options = {"--model": (settings.model,), **given} | {name: (value,) for name, value in followed.items()}
     words = [word for name, values in options.items() for value in values for word in (name, value)]
     return shlex.join(["fathom", "run", "SUITE", *words])

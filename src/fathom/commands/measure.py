@@ -1,0 +1,340 @@
+"""Measure a model with one command: check it, build samples, ask, report."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fathom.commands.run import Judge
+from fathom.commands.shared import Asking, Confirm, OnReply
+from fathom.models.settings import Limits, Reasoning, Sampling
+from fathom.options.declare import arg, at_least, command, fields_of, hidden, line_only, opt, unset
+from fathom.options.values import MaybePath, Several
+from fathom.suites.settings import Lengths
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from fathom.report.made import Report
+    from fathom.run.checks import Diagnosis, Plan
+
+SUITE = "starter"
+RECORD = "measure.json"
+GRID = (1024, 2048, 4096, 6144, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
+"""Lengths in tokens that are measured; 2k, 4k and 6k are the base of LongScore and of effective lengths."""
+ROOM = 512
+"""Tokens of a window that are kept for the reply: twice the longest output cap of the suite's tasks."""
+REASONING_ROOM = 8192
+"""The same for a model that reasons."""
+DOCTOR_COST = 0.25
+"""US dollars that checking a model may cost without a question."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured: the longest length unless the window is smaller, and the items of a task."""
+
+    longest: int
+    items: int
+
+
+QUICK, USUAL, THOROUGH = Size(8192, 5), Size(32768, 25), Size(131072, 50)
+
+
+class MeasureOptions(Sampling, Reasoning, Limits, Judge, Asking):
+    model: Annotated[str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...")]
+    documents: Annotated[MaybePath, arg("Your documents: a folder or a file; by default a corpus is generated.")] = (
+        unset
+    )
+    _: KW_ONLY
+    quick: Annotated[bool, opt("Minutes: few items, lengths up to 8k.")] = False
+    thorough: Annotated[bool, opt("Twice the items, lengths up to 128k.")] = False
+    lengths: Lengths = unset
+    items: Annotated[
+        int | None, opt("Items per task, the same ones at every length; by default 25.", check=at_least(1))
+    ] = None
+    questions: Annotated[
+        Several,
+        opt("A table of questions about your documents, with the columns document, question, answer.", metavar="FILE"),
+    ] = unset
+    out: Annotated[
+        MaybePath, opt("Folder for the run and the report; by default measured/MODEL.", "-o", metavar="FOLDER")
+    ] = unset
+    confirm: Confirm = None
+    progress: OnReply = None
+    building: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, samples in all).")] = (
+        None
+    )
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with a line about each step.")] = None
+    open: Annotated[bool, opt("Do not open the report in a browser.", flag="--no-open")] = line_only(True)
+
+
+@command(MeasureOptions)
+def measure(options: MeasureOptions) -> "Report | None":
+    """Measure a model with one command: check it, build samples, ask, report.
+
+    Each step is a command of its own, which is printed: `fathom doctor`, `build`, `run`, `report`. Before the samples
+    are sent it says what they cost, and asks. The same command resumes, and repeats no finished request.
+
+    Returns the report, or None if nothing was asked.
+    """
+    tell = options.tell or (lambda line: None)
+    folder = _folder(options)
+    plan = _planned(options, folder, tell)
+    suite = _built(options, plan, tell)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD).write_text(json.dumps(plan, indent=1) + "\n", "utf-8")
+    if not _asked(options, plan, suite, folder, tell):
+        return None
+    from fathom.commands.report import report
+
+    tell(shlex.join(["fathom", "report", str(folder / "run"), "--out", str(folder / "report.html")]))
+    return report([folder / "run"], folder / "report.html", title=f"{options.model} by length")
+
+
+def _folder(options: MeasureOptions) -> Path:
+    from fathom.plugins.names import folder_name
+
+    size = "-quick" if options.quick else "-thorough" if options.thorough else ""
+    return options.out or Path("measured") / f"{folder_name(options.model)}{size}"
+
+
+# --------------------------------------------------------------------------------------------------- what is measured
+
+
+def _planned(options: MeasureOptions, folder: Path, tell: Callable[[str], None]) -> dict[str, Any]:
+    """What is built and how the model is asked: as recorded if the command was given before, else as doctor advises.
+
+    Raises:
+        FathomError: A run would not work, or the folder has a measurement with other options.
+    """
+    if options.quick and options.thorough:
+        raise FathomError("--quick and --thorough exclude each other: give one of them")
+    if options.questions and options.documents is None:
+        raise FathomError("`questions` need the documents that they are about: fathom measure MODEL DOCUMENTS")
+    wanted = _wanted(options)
+    if (folder / RECORD).is_file():
+        plan = _recorded(folder / RECORD)
+        if plan["wanted"] != wanted:
+            raise FathomError(f"{folder}: has a measurement with other options; give this one another --out")
+        return plan
+    diagnosis = _checked(options, tell)
+    followed = diagnosis.followed
+    window = int(followed.get("--window", options.window or 0)) or _known_window(options)
+    lengths = list(options.lengths or _lengths(options, window, reasons="--model-kind" in followed))
+    items = options.items or _size(options).items
+    return {
+        "wanted": wanted,
+        "followed": dict(followed),
+        "command": diagnosis.command,
+        "lengths": lengths,
+        "items": items,
+    }
+
+
+def _wanted(options: MeasureOptions) -> dict[str, Any]:
+    """The options that decide what is measured, without secrets."""
+    from fathom.safety.secrets import hide_secrets
+
+    limits = {field.name for field in fields_of(Limits)} | {"out", "judge", "judge_base_url"}
+    given = {name: value for name, value in options.record()["options"].items() if name not in limits}
+    wanted: dict[str, Any] = json.loads(json.dumps(hide_secrets(given), default=str))
+    return wanted
+
+
+def _recorded(path: Path) -> dict[str, Any]:
+    from fathom.storage.foreign import read_text
+
+    try:
+        plan = json.loads(read_text(path))
+        return {name: plan[name] for name in ("wanted", "followed", "command", "lengths", "items")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FathomError(
+            f"{path}: not what fathom measure wrote ({error}); delete it, or give another --out"
+        ) from None
+
+
+def _checked(options: MeasureOptions, tell: Callable[[str], None]) -> "Diagnosis":
+    """What doctor finds.
+
+    Raises:
+        FathomError: A run would not work, or the check was not confirmed.
+    """
+    from fathom.commands.doctor import DoctorOptions, doctor, words_given
+
+    parts = {**vars(options.part(Sampling)), **vars(options.part(Reasoning))}
+    asked = DoctorOptions.made({**parts, "model": options.model, "confirm": partial(_cheap, options.confirm)})
+    diagnosis = doctor.body(asked)
+    words = [word for flag, values in words_given(asked).items() for value in values for word in (flag, value)]
+    tell(shlex.join(["fathom", "doctor", options.model, *words]))
+    for check in diagnosis.checks:
+        if check.state in ("warning", "failed"):
+            tell(
+                f"  {check.state}: {check.name}: {check.found}{f' -> {check.consequence}' if check.consequence else ''}"
+            )
+    if diagnosis.stopped:
+        raise FathomError(diagnosis.stopped)
+    if not diagnosis.healthy and not diagnosis.command:
+        raise FathomError(f"model {options.model!r}: a run would not work; mend what failed above, then try again")
+    return diagnosis
+
+
+def _cheap(confirm: Callable[[Any], bool] | None, plan: "Plan") -> bool:
+    """Whether the model may be checked: without a question if that costs cents."""
+    return confirm is None or (plan.cost_most or 0.0) <= DOCTOR_COST or confirm(plan)
+
+
+def _known_window(options: MeasureOptions) -> int | None:
+    """The window that tables or the model itself know."""
+    from fathom.models.clients import open_client
+    from fathom.models.prices import find_limit
+    from fathom.models.protocol import is_baseline
+    from fathom.run.chosen import choose
+    from fathom.tokens.tokenizers import get_tokenizer
+
+    chosen = choose(options.model, options.part(Sampling), options.part(Reasoning))
+    if is_baseline(options.model):  # made to be measured beyond its window
+        return None
+    client = open_client(chosen.settings, get_tokenizer) if options.model.startswith("hf/") else None
+    from fathom.models.clients import context_of
+
+    own = context_of(client) if client is not None else None
+    return find_limit(chosen.settings, client, chosen.price, None, own).window
+
+
+def _size(options: MeasureOptions) -> Size:
+    return QUICK if options.quick else THOROUGH if options.thorough else USUAL
+
+
+def _lengths(options: MeasureOptions, window: int | None, *, reasons: bool) -> list[int]:
+    """The lengths that fit the window with room for the reply.
+
+    Raises:
+        FathomError: None fits.
+    """
+    room = REASONING_ROOM if reasons else ROOM
+    most = _size(options).longest
+    fit = [length for length in GRID if length <= most and (window is None or length + room <= window)]
+    if not fit:
+        raise FathomError(
+            f"model {options.model!r}: its window of {window:,} tokens does not hold {GRID[0]:,} and a reply of "
+            f"{room:,}; give the server a larger one, or --lengths"
+        )
+    return fit[1:] if fit[-1] > 4096 else fit
+
+
+# -------------------------------------------------------------------------------------------------------- the steps
+
+
+def _built(options: MeasureOptions, plan: Mapping[str, Any], tell: Callable[[str], None]) -> Path:
+    """The suite's folder; models that are measured alike share it."""
+    import hashlib
+
+    from fathom.commands.build import build
+
+    about = {"documents": str(options.documents or ""), "questions": [*map(str, options.questions or ())]}
+    key = hashlib.sha256(json.dumps([plan["lengths"], plan["items"], about], sort_keys=True).encode()).hexdigest()[:8]
+    suite = Path("builds") / f"measure-{key}"
+    words = ["--lengths", _named(plan["lengths"]), "--items", str(plan["items"])]
+    words += ["--corpus", str(options.documents)] if options.documents else []
+    words += [word for file in options.questions or () for word in ("--questions", str(file))]
+    tell(shlex.join(["fathom", "build", SUITE, *words, "--out", str(suite)]))
+    more: dict[str, Any] = {"corpus": [str(options.documents)]} if options.documents else {}
+    if options.questions:
+        more["questions"] = options.questions
+    build(
+        SUITE, suite, lengths=plan["lengths"], items=plan["items"], shortcuts=False, progress=options.building, **more
+    )
+    return suite
+
+
+def _named(lengths: list[int]) -> str:
+    from fathom.tokens.length import format_length
+
+    return ",".join(map(format_length, lengths))
+
+
+def _asked(
+    options: MeasureOptions, plan: Mapping[str, Any], suite: Path, folder: Path, tell: Callable[[str], None]
+) -> bool:
+    """Whether all replies are there, and judged if that was asked for.
+
+    Raises:
+        FathomError: The run was stopped early.
+    """
+    from fathom.commands.judge import JudgeOptions, judge
+    from fathom.commands.run import RunOptions, run
+
+    words = shlex.split(plan["command"])
+    words = [str(suite) if word == "SUITE" else word for word in words]
+    tell(shlex.join([*words, "--out", str(folder / "run")]))
+    flags = {field.flag: field.name for field in fields_of(RunOptions)}
+    followed = {flags[flag]: int(value) if value.isdigit() else value for flag, value in plan["followed"].items()}
+    groups = {name: value for kind in (Sampling, Reasoning, Limits) for name, value in vars(options.part(kind)).items()}
+    summary = run.body(
+        RunOptions.made(
+            {
+                **groups,
+                **followed,
+                "suite": suite,
+                "model": options.model,
+                "out": folder / "run",
+                "confirm": options.confirm,
+                "progress": options.progress,
+            }
+        )
+    )
+    for hint in summary.hints:
+        tell(f"  note: {hint}")
+    if summary.stopped:
+        raise FathomError(f"{summary}; the same command resumes")
+    if summary.progress is None:
+        return False
+    if options.judge not in (None, "none"):
+        words = ["--model", str(options.judge)]
+        words += ["--judge-base-url", options.judge_base_url] if options.judge_base_url else []
+        tell(shlex.join(["fathom", "judge", str(folder / "run"), *words]))
+        judge.body(JudgeOptions((folder / "run",), str(options.judge), model_base_url=options.judge_base_url))
+    return True
+
+
+def main(line: MeasureOptions) -> int:
+    """Measure, print the answer, and open the report."""
+    from fathom.options.terminal import as_typed, confirmed, progress_bar
+
+    def say(text: str) -> None:
+        print(as_typed(text))
+
+    with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:
+        made = measure.body(
+            line.but(
+                confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
+                progress=(lambda state: bar(state.finished, state.total)) if bar else None,
+                building=building,
+                tell=say,
+            )
+        )
+    if made is None:
+        return 0
+    print()
+    for answer in made.summary.answers or made.summary.unmeasured[:1]:
+        say(str(answer))
+    page = _folder(line) / "report.html"
+    say(f"{page}: the report; {shlex.join(['fathom', 'browse', str(_folder(line) / 'run')])} shows every reply")
+    if line.open and _has_screen():
+        import webbrowser
+
+        webbrowser.open(page.resolve().as_uri())
+    return 0
+
+
+def _has_screen() -> bool:
+    """Whether somebody sits at a screen: a terminal, and on Linux a display."""
+    import os
+    import sys
+
+    return sys.stdout.isatty() and (
+        sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    )
