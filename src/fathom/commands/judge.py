@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Asking, Cluster, engine_of
+from fathom.commands.shared import Asking, Cluster, engine_of, sources_of
 from fathom.options.declare import arg, command, hidden, in_utf8, opt
 from fathom.options.values import ManyPaths, paths_of
 from fathom.runfile.settings import JudgeSettings
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class JudgeOptions(JudgeSettings, Cluster, Asking):
-    runs: Annotated[ManyPaths, arg("Run folders.")]
+    runs: Annotated[ManyPaths, arg("Run folders, and folders of runs.", read=sources_of)]
     model: Annotated[
         str,
         opt(

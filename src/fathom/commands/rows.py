@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fathom.commands.shared import JudgeOfRows, Known, Tell
+from fathom.commands.shared import JudgeOfRows, Known, Tell, sources_of
 from fathom.options.declare import arg, command, given, opt, unset
 from fathom.options.values import ManyPaths, MaybePath, Texts, paths_of
 from fathom.types import origins
@@ -20,7 +20,13 @@ Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-
 
 
 class RowsOptions(Known):
-    sources: Annotated[ManyPaths, arg("Run folders, rows files, results of other programs, or published results.")]
+    sources: Annotated[
+        ManyPaths,
+        arg(
+            "Run folders, folders of runs, rows files, results of other programs, or published results.",
+            read=sources_of,
+        ),
+    ]
     out: Out = unset
     _: KW_ONLY
     origin: Annotated[

@@ -1,6 +1,7 @@
 """Options that several commands have."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fathom.options.declare import Config, Options, arg, at_least, hidden, line_only, opt, unset
@@ -9,6 +10,7 @@ from fathom.options.values import (
     MaybePath,
     Paths,
     Several,
+    paths_of,
 )
 from fathom.types import FathomError, choices
 from fathom.types.choices import THRESHOLD as THRESHOLD
@@ -16,6 +18,9 @@ from fathom.types.choices import THRESHOLD as THRESHOLD
 if TYPE_CHECKING:
     from fathom.parallel.units import Engine
     from fathom.run import Preflight, Progress
+
+RUN = "run.json"
+"""The file that every run folder has."""
 
 AllowUnread: TypeAlias = Annotated[
     bool, opt("Go on although more than a tenth of the files of a corpus cannot be read; they are always named.")
@@ -72,7 +77,21 @@ class Asking(Terminal, kw_only=True):
     yes: Annotated[bool, opt("Start without asking.", "-y")] = line_only(False)
 
 
-Sources: TypeAlias = Annotated[ManyPaths, arg("Run folders and rows files.")]
+def sources_of(given: Iterable[Path | str] | Path | str) -> tuple[Path, ...]:
+    """Paths of results; a folder with runs in it, up to three folders deep, stands for all of them."""
+    return tuple(source for path in paths_of(given) for source in _runs_in(path))
+
+
+def _runs_in(path: Path) -> list[Path]:
+    if not path.is_dir() or (path / RUN).exists():
+        return [path]
+    runs = sorted({file.parent for depth in (1, 2, 3) for file in path.glob(f"{'*/' * depth}{RUN}")})
+    from fathom.rows.runs import is_foreign
+
+    return runs if runs and not is_foreign(path) else [path]
+
+
+Sources: TypeAlias = Annotated[ManyPaths, arg("Run folders, folders of runs, and rows files.", read=sources_of)]
 Suites: TypeAlias = Annotated[
     Paths,
     opt(
