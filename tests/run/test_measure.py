@@ -127,3 +127,19 @@ def test_no_secret_is_printed_or_kept(call: Call, tmp_path: Path) -> None:
     kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert key not in out + err
     assert not [data for data in kept if key.encode() in data]
+
+
+def test_runs_with_a_label_are_told_apart_and_keep_it(call: Call) -> None:
+    words = ("--items", "2", "--lengths", "1k", "--model", MODEL, "-y", "-q")
+    for label in ("step-1000", "step-2000"):
+        code, out, err = call("run", "passkey", *words, "--label", label)
+        assert code == 0, err
+        assert label in out
+    code, out, _ = call("report", "runs", "--format", "json")
+    assert code == 0
+    assert sorted(one["variant"] for one in json.loads(out)["ranking"]) == ["step-1000", "step-2000"]
+    folder = next(path.parent for path in Path("runs").rglob("run.json") if "step-1000" in str(path))
+    code, _, err = call("run", "passkey", *words, "--out", folder, "--label", "step-3000")
+    assert code == 2
+    assert "label" in err
+    assert "expected 1 to 60 characters" in call("run", "passkey", *words, "--label", "\x1b[31m")[2]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.run import Judge
 from fathom.commands.shared import Asking, Confirm, OnReply
-from fathom.models.settings import Limits, Reasoning, Sampling
+from fathom.models.settings import Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Several
 from fathom.suites.settings import Lengths
@@ -43,7 +43,7 @@ class Size:
 QUICK, USUAL, THOROUGH = Size(8192, 5), Size(32768, 25), Size(131072, 50)
 
 
-class MeasureOptions(Sampling, Reasoning, Limits, Judge, Asking):
+class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
     model: Annotated[str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...")]
     documents: Annotated[MaybePath, arg("Your documents: a folder or a file; by default a corpus is generated.")] = (
         unset
@@ -98,7 +98,8 @@ def _folder(options: MeasureOptions) -> Path:
     from fathom.plugins.names import folder_name
 
     size = "-quick" if options.quick else "-thorough" if options.thorough else ""
-    return options.out or Path("measured") / f"{folder_name(options.model)}{size}"
+    label = f"-{folder_name(options.label)}" if options.label else ""
+    return options.out or Path("measured") / f"{folder_name(options.model)}{label}{size}"
 
 
 # --------------------------------------------------------------------------------------------------- what is measured
@@ -269,10 +270,15 @@ def _asked(
 
     words = shlex.split(plan["command"])
     words = [str(suite) if word == "SUITE" else word for word in words]
+    words += ["--label", options.label] if options.label else []
     tell(shlex.join([*words, "--out", str(folder / "run")]))
     flags = {field.flag: field.name for field in fields_of(RunOptions)}
     followed = {flags[flag]: int(value) if value.isdigit() else value for flag, value in plan["followed"].items()}
-    groups = {name: value for kind in (Sampling, Reasoning, Limits) for name, value in vars(options.part(kind)).items()}
+    groups = {
+        name: value
+        for kind in (Sampling, Served, Reasoning, Limits)
+        for name, value in vars(options.part(kind)).items()
+    }
     summary = run.body(
         RunOptions.made(
             {

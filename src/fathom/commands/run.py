@@ -116,12 +116,13 @@ def run(options: RunOptions) -> "RunSummary":
     suite, name = _suite(options)
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
+    label = f"-{options.label}" if options.label else ""
     around = "" if options.system == "whole" else f"-{options.system}"
     summary = run(
         suite,
         options.model,
         options.part(RunSettings),
-        out=options.out or run_folder(suite, name, options.model + score + around, subset),
+        out=options.out or run_folder(suite, name, options.model + label + score + around, subset),
         command=options.record(),
         callbacks=_callbacks(options),
     )

@@ -177,6 +177,7 @@ class Settings:
         kind: The kind of model as the user says in a run for neither score; None if unsaid.
         system: The system around the model.
         server_command: The command line with which the server was started; None if unsaid.
+        label: The user's name for the run; "" for none.
         chosen_temperature: Whether the user chose the temperature: then it is not left out where the server refuses it.
 
     Raises:
@@ -198,6 +199,7 @@ class Settings:
     kind: Kind | None = None
     system: Method = WHOLE
     server_command: str | None = None
+    label: str = ""
     chosen_temperature: bool = False
 
     def __post_init__(self) -> None:

@@ -41,6 +41,10 @@ def _seed(value: int) -> str:
     return "" if 0 <= value < 2**63 else f"expected a whole number from 0 to {2**63 - 1}"
 
 
+def _label(name: str | None) -> str:
+    return "" if name is None or (0 < len(name) <= 60 and name.isprintable()) else "expected 1 to 60 characters"
+
+
 class Sampling(Options, kw_only=True):
     """Model."""
 
@@ -92,6 +96,15 @@ class Served(Options, kw_only=True):
             "The command line with which the server was started, recorded in run.json without keys: a client cannot "
             "see a server's flags.",
             metavar="TEXT",
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        opt(
+            "A name for this run, such as step-2000, shown beside the model's: it tells apart checkpoints that "
+            "a server serves under one name.",
+            metavar="NAME",
+            check=_label,
         ),
     ] = None
 

@@ -37,6 +37,7 @@ def choose(
     *,
     system: str = WHOLE.name,
     server_command: str | None = None,
+    label: str | None = None,
     subset: Mapping[str, Json] | None = None,
 ) -> Chosen:
     """How a model is asked.
@@ -47,6 +48,7 @@ def choose(
         reasoning: How the user wants it to reason.
         system: The system around it.
         server_command: The command line with which its server was started; None if unsaid.
+        label: The user's name for the run; None for none.
         subset: Description of the subset to run; None for all samples.
 
     Raises:
@@ -82,6 +84,7 @@ def choose(
         kind=decided.kind,
         system=system_of(system),
         server_command=server_command,
+        label=label or "",
         chosen_temperature=sampling.temperature != "default",
     )
     check_settings(settings)

@@ -123,6 +123,7 @@ def request_of(
         settings,
         system=settings.system,
         server_command=settings.server_command,
+        label=settings.label,
         subset=describe_subset(subset) if subset else None,
     )
     loading.use_again(suite.manifest.get("plugins"), suite.folder)

@@ -54,6 +54,7 @@ _FIELDS = {
     "subset": _Kind(dict, "an object or null"),
     "extension": _Kind(dict, "an object or null"),
     "server_command": _Kind(str, "a text"),
+    "label": _Kind(str, "a text"),
     "variant": _Kind(str, "a text"),
     "observed": _Kind(dict, "an object"),
     "thinking": _Kind(dict, "an object or null"),
@@ -128,6 +129,7 @@ def describe_run(
         **({} if settings.kind is None else {"model_kind": settings.kind}),
         **({} if settings.system == WHOLE else {"system": settings.system.record()}),
         **({} if thinking is None else {"thinking": asdict(thinking)}),
+        **({"label": settings.label} if settings.label else {}),
         **({"variant": variant} if (variant := _variant(settings)) else {}),
         "versions": {name: installed for name in packages or ("fathom-eval", *asking) if (installed := _version(name))},
         **({} if command is None else {"command": _command_without_keys(command)}),
@@ -136,9 +138,9 @@ def describe_run(
 
 
 def _variant(settings: Settings) -> str:
-    """What tells this run apart from others of the same model: the score that it is for, the system around it."""
+    """What tells this run apart from others of the same model: its label, the score that it is for, its system."""
     score = settings.thinking.score if settings.thinking else ""
-    return ", ".join(filter(None, (score, settings.system.words if settings.system != WHOLE else "")))
+    return ", ".join(filter(None, (settings.label, score, settings.system.words if settings.system != WHOLE else "")))
 
 
 def _extension(settings: Settings) -> dict[str, Json]:
@@ -338,6 +340,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "`model_kind`": manifest.get("model_kind"),
         "`system`": manifest.get("system"),
         "`server_command`": manifest.get("server_command"),
+        "`label`": manifest.get("label"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},
