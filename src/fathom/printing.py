@@ -2,13 +2,18 @@
 
 import html
 import json
+import os
 import re
+import sys
 import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Kind = TypeVar("Kind")
 RECORDS = 30
@@ -148,3 +153,15 @@ def _short(value: Any) -> str:
             f"{value:,}" if whole else f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else str(value)
         )
     return textwrap.shorten(printable(text), 100, placeholder=" ...") if text else ""
+
+
+PIPED = 2000
+"""Columns of text where nobody looks at a terminal: lines are not folded, so that other programs find names whole."""
+
+
+def console() -> "Console":
+    """Standard output for tables: as wide as the terminal, or ``COLUMNS``; not folded in a pipe or a file."""
+    from rich.console import Console
+
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return Console() if known else Console(width=PIPED)

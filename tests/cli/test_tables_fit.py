@@ -56,3 +56,15 @@ def test_the_report_fits_80_columns(rows: Path, tmp_path: Path, call: Call, monk
     code, out, err = call("report", rows, "--out", tmp_path / "report.html", "--tables")
     assert code == 0, err
     assert [line for line in out.splitlines()[1:] if len(line.rstrip()) > 80] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("analyze", "curve"), ("analyze", "counts"), ("report", "--tables")])
+def test_names_are_whole_in_a_pipe(
+    words: tuple[str, ...], rows: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
+    code, out, err = call(*words, rows)
+    assert code == 0, err
+    assert all(any(model in line for line in out.splitlines()) for model in MODELS)
+    assert [line for line in out.splitlines() if line != line.rstrip() and len(line) > 1000] == []

@@ -196,11 +196,12 @@ def print_records(records: Sequence[Mapping[str, Any]], *, denominator: Denomina
         records: The records.
         denominator: What their shares and means are over (``fathom.types.denominators``).
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    from fathom.printing import console as wide_console
+
+    console = wide_console()
     rows = [[_cell(value) for value in record.values()] for record in records]
     headings = [printable(name.replace("_", " ")) for name in (records[0] if records else ())]
     widths = _widths([headings, *rows], console.width)

@@ -9,12 +9,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from fathom.analysis import Counts
 from fathom.analysis.drops import Drop
 from fathom.analysis.ranking import Ranked
+from fathom.printing import console as wide_console
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.answer import answers
@@ -395,7 +395,7 @@ def _models(measured: ByQuestion) -> str:
 
 def show_summary(shown: Summary, console: Console | None = None) -> None:
     """Prints a summary: the answer, what was not measured, the ranking, the largest drops."""
-    console = console or Console()
+    console = console or wide_console()
     lists = [("Not measured", list(map(str, shown.unmeasured)) or [WHOLE])] if shown.ranking else []
     for answer in shown.answers:
         console.print(Text(f"{answer}\n"))
@@ -404,7 +404,7 @@ def show_summary(shown: Summary, console: Console | None = None) -> None:
         if sentences:
             console.print(Text(f"\n{title}", style="bold"))
             for sentence in sentences:
-                console.print(Padding(Text(f"- {sentence}"), 0))
+                console.print(Text(f"- {sentence}"))
         if shown.ranking and title == "Not measured":
             console.print(rendered(shown.ranking, console.width))
     for note in shown.notes:

@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from fathom.printing import console as wide_console
 from fathom.printing import folded
 from fathom.report.table import Cell, Column, Table
 
@@ -24,7 +25,7 @@ def show(tables: Iterable[Table], console: Console | None = None, *, details: bo
         console: Where to print; None is standard output.
         details: Whether the breakdowns that are folded on the page are printed too.
     """
-    console = console or Console()
+    console = console or wide_console()
     for table in tables:
         if details or not table.detail:
             console.print(rendered(table, console.width))
@@ -92,7 +93,7 @@ def _block(table: Table, numbers: Sequence[int], widths: Sequence[int]) -> Rende
         )
     for row in table.rows:
         grid.add_row(*(_text(row[number], table, widths[0] if number == 0 else 0) for number in numbers))
-    return Padding(grid, (0, 0, 1, 0))
+    return Padding(grid, (0, 0, 1, 0), expand=False)
 
 
 def _text(cell: Cell, table: Table, width: int = 0) -> Text:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
-from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered, sources_of
 from fathom.options.declare import Command, arg, at_least, command, opt, unset
 from fathom.options.values import ManyPaths, Tokens, levels_of, paths_of, texts_of
 from fathom.types.choices import BaseRule
@@ -44,7 +44,11 @@ class OfScores(OfCounted):
     """Lengths and tables of scores."""
 
     sources: Annotated[
-        ManyPaths, arg("Run folders and rows files; or tables of scores, see docs/reference/score-tables.md.")
+        ManyPaths,
+        arg(
+            "Run folders, folders of runs, and rows files; or tables of scores, see docs/reference/score-tables.md.",
+            read=sources_of,
+        ),
     ]
     _: KW_ONLY
     lengths: Annotated[Tokens, opt("Only these lengths, for instance 8k,16k,32k; base lengths are always kept.")] = (

@@ -30,21 +30,20 @@ def lab_published(options: PublishedOptions) -> "list[PublishedComparison]":
 
 def main(line: PublishedOptions) -> None:
     """Print tables with remarks, or JSON."""
-    from rich.console import Console
-    from rich.padding import Padding
     from rich.text import Text
 
     from fathom.options.terminal import print_json
+    from fathom.printing import console as wide_console
     from fathom.report.published import published_tables, remarks_of
     from fathom.report.terminal import show
 
     comparisons = lab_published.body(line)
     if line.as_json:
         return print_json(comparisons)
-    console = Console()
+    console = wide_console()
     for comparison in comparisons:
         show(published_tables([comparison], remarks=False), console, details=True)
         for heading, sentences in remarks_of(comparison).items():
             console.print(Text(heading, style="bold"))
             for sentence in sentences:
-                console.print(Padding(Text(f"- {sentence}"), 0))
+                console.print(Text(f"- {sentence}"))
