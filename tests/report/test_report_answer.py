@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -20,7 +21,7 @@ from made_results_board import row as made_row
 pytestmark = pytest.mark.slow
 
 
-def said_of(scores: dict[tuple[str, int], list[float | None]]) -> str:
+def said_of(scores: Mapping[tuple[str, int], Sequence[float | None]]) -> str:
     """The answer on replies of one model with these scores by task and length."""
     rows = [
         made_row(task, f"{task}/{number}", score, length)

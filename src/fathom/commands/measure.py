@@ -238,7 +238,7 @@ def _built(options: MeasureOptions, plan: Mapping[str, Any], tell: Callable[[str
     about = {"documents": str(options.documents or ""), "questions": [*map(str, options.questions or ())]}
     key = hashlib.sha256(json.dumps([plan["lengths"], plan["items"], about], sort_keys=True).encode()).hexdigest()[:8]
     suite = Path("builds") / f"measure-{key}"
-    words = ["--lengths", _named(plan["lengths"]), "--items", str(plan["items"])]
+    words = ["--lengths", _listed_lengths(plan["lengths"]), "--items", str(plan["items"])]
     words += ["--corpus", str(options.documents)] if options.documents else []
     words += [word for file in options.questions or () for word in ("--questions", str(file))]
     tell(shlex.join(["fathom", "build", SUITE, *words, "--out", str(suite)]))
@@ -251,7 +251,7 @@ def _built(options: MeasureOptions, plan: Mapping[str, Any], tell: Callable[[str
     return suite
 
 
-def _named(lengths: list[int]) -> str:
+def _listed_lengths(lengths: list[int]) -> str:
     from fathom.tokens.length import format_length
 
     return ",".join(map(format_length, lengths))

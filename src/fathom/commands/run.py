@@ -213,8 +213,8 @@ def tell_answer(folder: Path) -> None:
         results = measure_scores(filtered([folder]))
     except FathomError:  # no row has a score; the report says why
         return
-    for system, said in answers(results, results.systems):
-        print(as_typed(f"{system.name} {said}"))
+    for system, sentence in answers(results, results.systems):
+        print(as_typed(f"{system.name} {sentence}"))
     print(f"next: {shlex.join(['fathom', 'report', str(folder)])}")
 
 

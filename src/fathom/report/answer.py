@@ -25,16 +25,16 @@ def answer(results: Results, system: System) -> str:
     if not points:
         return ""
     lengths = results.effective.get((system, task, "own_base"))
-    kept = "" if lengths is None or len(points) < 2 else _kept(lengths, points)
-    scores = _scores(points, None if lengths is None or not kept else lengths.tokens)
-    said = f"{kept}; it scores {scores}" if kept else f"scores {scores}"
+    reach = "" if lengths is None or len(points) < 2 else _reach(lengths, points)
+    scores = _scores(points, None if lengths is None or not reach else lengths.tokens)
+    sentence = f"{reach}; it scores {scores}" if reach else f"scores {scores}"
     measured = {point.length for point in points}
     absent = [words.tokens(length) for length in results.lengths if length and length not in measured]
-    said += f"; not measured at {words.listed(absent)}" if absent else ""
+    sentence += f"; not measured at {words.listed(absent)}" if absent else ""
     weakest = _weakest(results, system)
     counts = results.every(system)
     replies = "" if counts is None else f" {_scored(counts.scored, counts.replies)}"
-    return f"{said}{f'; weakest task: {weakest}' if weakest else ''}.{replies}"
+    return f"{sentence}{f'; weakest task: {weakest}' if weakest else ''}.{replies}"
 
 
 def _points(results: Results, system: System, task: str) -> list[CurvePoint]:
@@ -43,7 +43,7 @@ def _points(results: Results, system: System, task: str) -> list[CurvePoint]:
     return [point for point in own if point is not None and point.mean is not None and point.complete]
 
 
-def _kept(effective: EffectiveLength, points: Sequence[CurvePoint]) -> str:
+def _reach(effective: EffectiveLength, points: Sequence[CurvePoint]) -> str:
     """Up to which length the score is kept."""
     tested = [point.length for point in points]
     base = [length for length in tested if length in BASE_LENGTHS] or tested[:1]
@@ -97,4 +97,4 @@ def _scored(scored: int, replies: int) -> str:
 
 def answers(results: Results, systems: Iterable[System]) -> list[tuple[System, str]]:
     """The answers of models that have one."""
-    return [(system, said) for system in systems if (said := answer(results, system))]
+    return [(system, sentence) for system in systems if (sentence := answer(results, system))]

@@ -38,7 +38,7 @@ def as_notebook(results: Results, tables: Sequence[Table]) -> str:
     folded = [table for table in tables if table not in seen and table.section not in LEFT_OUT]
     shown = summary(results)
     missing = "".join(Markup("<li>{}</li>").format(sentence) for sentence in map(str, shown.unmeasured))
-    parts = [Markup("<p>{}</p>").format(sentence) for sentence in map(str, shown.answers)]
+    parts: list[str] = [Markup("<p>{}</p>").format(sentence) for sentence in map(str, shown.answers)]
     parts += [Markup("<p>Not measured:</p><ul>{}</ul>").format(Markup(missing)) if missing else f"<p>{WHOLE}</p>"]
     parts += [as_markup(table) for table in seen]
     parts += [image(chart) for chart in _charts(results)]

@@ -95,7 +95,9 @@ def summary(results: Results) -> Summary:
         sentence_on_thinking(measured),
     ]
     return Summary(
-        answers=tuple(Sentence(system.name, said) for system, said in answers(results, results.systems[:NAMED])),
+        answers=tuple(
+            Sentence(system.name, sentence) for system, sentence in answers(results, results.systems[:NAMED])
+        ),
         scope=_scope(results),
         unmeasured=tuple(_unmeasured(results)),
         ranking=headline(results),
@@ -413,8 +415,8 @@ def show_summary(shown: Summary, console: Console | None = None) -> None:
 
 def summary_text(shown: Summary, title: str) -> str:
     """A summary of at most 40 lines."""
-    said = [f"**{escaped(one.subject)}** {escaped(one.text)}" for one in shown.answers]
-    parts = [[f"### {escaped(title)}"], *([one] for one in said), [escaped(shown.scope)]]
+    answers = [[f"**{escaped(answer.subject)}** {escaped(answer.text)}"] for answer in shown.answers]
+    parts = [[f"### {escaped(title)}"], *answers, [escaped(shown.scope)]]
     if shown.ranking is not None:
         parts.append(["**Not measured**", *_listed(shown.unmeasured, SENTENCES)])
         table = replace(shown.ranking, rows=shown.ranking.rows[:MODELS])
