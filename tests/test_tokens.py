@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.tokens.tokenizers import CONTROL_TOKEN, get_tokenizer, public_name
+from fathom.tokens.tokenizers import CONTROL_TOKEN, TiktokenTokenizer, get_tokenizer, public_name
 from fathom.types import FathomError
 
 
@@ -80,6 +83,50 @@ def test_head_and_tail_keep_within_their_budget(files: dict[str, str], kind: str
 def test_words_and_chars_count_what_they_say() -> None:
     assert get_tokenizer("words").count("two words, 三个字") == 5
     assert get_tokenizer("chars").count("abc\n") == 4
+
+
+@cache
+def mistral_tekken() -> tuple[bytes, Any]:
+    """The vocabulary file of mistral-common, and its tokenizer."""
+    import mistral_common
+    from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+
+    path = Path(mistral_common.__file__).parent / "data" / "tekken_240911.json"
+    return path.read_bytes(), Tekkenizer.from_file(path)
+
+
+@pytest.mark.slow
+def test_the_packaged_tekken_has_the_tokens_ranks_and_fingerprint_of_the_one_of_mistral() -> None:
+    tekken, (content, _) = get_tokenizer("tekken"), mistral_tekken()
+    assert isinstance(tekken, TiktokenTokenizer)
+    model = json.loads(content)
+    ordinary = model["config"]["default_vocab_size"] - model["config"]["default_num_special_tokens"]
+    ranks = {base64.b64decode(entry["token_bytes"]): entry["rank"] for entry in model["vocab"][:ordinary]}
+    assert tekken.encoding._mergeable_ranks == ranks
+    assert tekken.encoding._pat_str == model["config"]["pattern"]
+    assert tekken.fingerprint == f"tekken/{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+@pytest.mark.slow
+@given(text=st.text(max_size=400) | st.text("ab \n\t.,1<|>[]/é口令🙂", max_size=400))
+def test_the_packaged_tekken_splits_every_text_as_mistral_does(text: str) -> None:
+    tekken, (_, mistral) = get_tokenizer("tekken"), mistral_tekken()
+    special = mistral.num_special_tokens
+    assert isinstance(tekken, TiktokenTokenizer)
+    expected = [token - special for token in mistral.encode(text, bos=False, eos=False)]
+    assert tekken.encoding.encode_ordinary(text) == expected
+    assert tekken.count(text) == len(expected)
+
+
+def test_tekkens_recorded_fingerprint_never_changes() -> None:
+    assert get_tokenizer("tekken").fingerprint == "tekken/1948e2d48b0e7377"
+
+
+def test_a_damaged_vocabulary_of_tekken_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tekken.zst").write_bytes(b"damaged")
+    monkeypatch.setattr("fathom.tokens.tokenizers.files", lambda package: tmp_path)
+    with pytest.raises(FathomError, match="reinstall fathom"):
+        get_tokenizer.__wrapped__("tekken")
 
 
 def test_tekken_needs_no_network_and_counts_special_marks_as_text() -> None:

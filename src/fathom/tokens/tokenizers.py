@@ -1,6 +1,6 @@
 """Tokenizers with a common interface, by name or path.
 
-A name is one of ``tekken`` (the default, included in a package, so that it works offline), ``tiktoken:NAME``,
+A name is one of ``tekken`` (the default, packaged in ``tekken.zst``, so that it works offline), ``tiktoken:NAME``,
 ``hf:NAME``, ``words``, ``chars``, or the path of a tiktoken rank file, a ``tokenizers`` JSON or a SentencePiece model.
 Special tokens and chat templates are never counted, and control tokens in a text (``<|eot_id|>``) count as the text
 that they are, with every tokenizer.
@@ -15,6 +15,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -105,9 +107,9 @@ def get_tokenizer(name: str = DEFAULT) -> Tokenizer:
     if name.startswith("hf:"):
         return _hugging_face(name)
     if Path(name).is_dir():
-        files = [path for pattern in _FILES for path in sorted(Path(name).glob(pattern))]
-        if files:
-            return _from_file(files[0])
+        paths = [path for pattern in _FILES for path in sorted(Path(name).glob(pattern))]
+        if paths:
+            return _from_file(paths[0])
     if Path(name).is_file():
         return _from_file(Path(name))
     raise FathomError(
@@ -250,20 +252,20 @@ class SentencePieceTokenizer:
 
 
 def _tekken() -> Tokenizer:
-    import mistral_common
     import tiktoken
+    import zstandard
 
-    path = Path(mistral_common.__file__).parent / "data" / "tekken_240911.json"
+    file = files("fathom.tokens").joinpath("tekken.zst")
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise FathomError(f"{path}: cannot read tekken's vocabulary ({error}); reinstall mistral-common") from error
-    model = json.loads(content)
-    config = model["config"]
-    ordinary = config["default_vocab_size"] - config["default_num_special_tokens"]
-    ranks = {base64.b64decode(entry["token_bytes"]): entry["rank"] for entry in model["vocab"][:ordinary]}
-    encoding = tiktoken.Encoding("tekken", pat_str=config["pattern"], mergeable_ranks=ranks, special_tokens={})
-    return TiktokenTokenizer("tekken", f"tekken/{_digest(content)}", encoding)
+        header, _, content = zstandard.decompress(file.read_bytes()).partition(b"\n")
+    except (OSError, zstandard.ZstdError) as error:
+        raise FathomError(f"{file}: cannot read tekken's vocabulary ({error}); reinstall fathom") from error
+    model = json.loads(header)
+    number = model["tokens"]
+    ends = [*accumulate(content[:number], initial=number)]
+    ranks = {content[start:end]: rank for rank, (start, end) in enumerate(pairwise(ends))}
+    encoding = tiktoken.Encoding("tekken", pat_str=model["pattern"], mergeable_ranks=ranks, special_tokens={})
+    return TiktokenTokenizer("tekken", f"tekken/{model['sha256'][:16]}", encoding)
 
 
 def _tiktoken(name: str) -> Tokenizer:
