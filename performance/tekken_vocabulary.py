@@ -1,7 +1,7 @@
 """Writes the vocabulary of the default tokenizer, tekken, as fathom packages it, from that of mistral-common.
 
-    python performance/tekken_vocabulary.py            # src/fathom/tokens/tekken.zst
-    python performance/tekken_vocabulary.py --check    # exit status 1 if the packaged one has other tokens
+python performance/tekken_vocabulary.py            # src/fathom/tokens/tekken.zst
+python performance/tekken_vocabulary.py --check    # exit status 1 if the packaged one has other tokens
 """
 
 from __future__ import annotations
