@@ -41,6 +41,7 @@ WITHOUT = {
 }
 """A command for each extra, which fails without it."""
 NEVER_MISSED = {
+    "gigatoken": "without it, the same is counted by the tokenizers library",
     "hub": "Inspect needs the same libraries",
     "kvpress": "PyTorch is missed first, which is the extra hf",
 }

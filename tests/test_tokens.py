@@ -4,15 +4,21 @@ import base64
 import hashlib
 import io
 import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.tokens.tokenizers import CONTROL_TOKEN, TiktokenTokenizer, get_tokenizer, public_name
+from fathom.tokens.quick import probes
+from fathom.tokens.tokenizers import CONTROL_TOKEN, HuggingFaceTokenizer, TiktokenTokenizer, get_tokenizer, public_name
 from fathom.types import FathomError
 
 
@@ -213,3 +219,101 @@ def test_the_folder_of_a_model_is_read_by_its_tokenizer_file(tmp_path: Path) -> 
 )
 def test_others_read_no_path_of_a_tokenizer(name: str, public: str) -> None:
     assert public_name(name) == public
+
+
+@given(text=st.text(max_size=80) | st.text("the river<|x>\n ", max_size=80))
+def test_counting_without_offsets_gives_the_number_of_ids(files: dict[str, str], text: str) -> None:
+    tokenizer = get_tokenizer(files["json"])
+    assert isinstance(tokenizer, HuggingFaceTokenizer)
+    assert tokenizer.count(text) == len(tokenizer.engine.encode(text, add_special_tokens=False).ids)
+
+
+class Engine:
+    """What is used of gigatoken: made by a test of a tokenizer of the library and a fault."""
+
+    made: ClassVar[list[dict[str, Any]]] = []
+    fault: ClassVar[Callable[[str], int]]
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+
+    @classmethod
+    def from_json(cls, model: str) -> Engine:
+        import tokenizers
+
+        cls.made.append(json.loads(model))
+        return cls(tokenizers.Tokenizer.from_str(model))
+
+    def encode(self, text: str) -> list[int]:
+        return [0] * (len(self.engine.encode(text, add_special_tokens=False).ids) + type(self).fault(text))
+
+
+class RustPanic(BaseException):
+    """As pyo3's: not an Exception."""
+
+
+def panics(text: str) -> int:
+    raise RustPanic("assertion failed\n  left: 3")
+
+
+@pytest.fixture
+def gigatoken(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
+    Engine.made = []
+    Engine.fault = lambda text: 0
+    monkeypatch.setitem(sys.modules, "gigatoken", cast(Any, SimpleNamespace(Tokenizer=Engine)))
+    return Engine
+
+
+def loaded(path: str) -> HuggingFaceTokenizer:
+    tokenizer = get_tokenizer.__wrapped__(path)
+    assert isinstance(tokenizer, HuggingFaceTokenizer)
+    return tokenizer
+
+
+def test_gigatoken_counts_where_it_is_installed_and_counts_alike(
+    tmp_path: Path, gigatoken: type[Engine], caplog: pytest.LogCaptureFixture
+) -> None:
+    import tokenizers
+
+    engine = tokenizers.Tokenizer.from_file(str(tiny_json(tmp_path)))
+    engine.add_special_tokens(["<|eot_id|>"])
+    engine.add_tokens(["<think>", "riverbank"])
+    path = tmp_path / "with_marks.json"
+    engine.save(str(path))
+    quick = loaded(str(path))
+    assert quick.quick is not None
+    assert not caplog.records
+    # Control tokens are text; another token that was added is one.
+    assert [token["content"] for token in gigatoken.made[0]["added_tokens"]] == ["riverbank"]
+    plain = replace(quick, quick=None)
+    for text in ("by the riverbank", "<|eot_id|>", "a <think>b", ""):
+        assert quick.count(text) == plain.count(text)
+    assert quick.fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (lambda text: int("口" in text), r"counts \d+ tokens instead of \d+ in '.*口"),
+        (lambda text: int(len(text) > 3000), r"tokens instead of"),
+        (panics, "RustPanic: assertion failed$"),
+    ],
+)
+def test_gigatoken_is_not_used_where_it_counts_otherwise_and_that_is_said(
+    tmp_path: Path,
+    gigatoken: type[Engine],
+    caplog: pytest.LogCaptureFixture,
+    fault: Callable[[str], int],
+    why: str,
+) -> None:
+    gigatoken.fault = fault
+    assert loaded(str(tiny_json(tmp_path))).quick is None
+    (said,) = caplog.messages
+    assert re.search(rf"tokenizer\.json: counted without gigatoken: .*{why}", said)
+
+
+def test_probes_are_hundreds_of_different_texts_and_the_same_each_time() -> None:
+    texts = list(probes(["<|own|>"]))
+    assert texts == list(probes(["<|own|>"]))
+    assert len(set(texts)) > 500
+    assert {"", "<|own|>", "a<|own|>b <|own|>"} <= set(texts)

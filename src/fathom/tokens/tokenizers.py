@@ -11,16 +11,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fathom.storage.foreign import read_regular
+from fathom.tokens.quick import quick_count
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -197,15 +200,23 @@ def _shared_start(text: str, decoded: str) -> str:
 
 @dataclass(frozen=True)
 class HuggingFaceTokenizer:
-    """A tokenizer of the ``tokenizers`` library."""
+    """A tokenizer of the ``tokenizers`` library.
+
+    Attributes:
+        name: The name that ``get_tokenizer`` takes.
+        fingerprint: Identity of its vocabulary.
+        engine: The library's tokenizer.
+        quick: Counts the same tokens in less time; None to count with ``engine``.
+    """
 
     name: str
     fingerprint: str
     engine: Any
+    quick: Callable[[str], int] | None = None
 
     def count(self, text: str) -> int:
         """Number of tokens without special tokens."""
-        return len(self.engine.encode(text, add_special_tokens=False).ids)
+        return self.quick(text) if self.quick else _count(self.engine, text)
 
     def head(self, text: str, tokens: int) -> str:
         """Prefix of at most ``tokens`` tokens, cut at a token's own character offsets."""
@@ -301,6 +312,8 @@ def _hugging_face(name: str) -> Tokenizer:
 
 
 def _hugging_face_engine(name: str, engine: Any) -> Tokenizer:
+    # Texts are given one at a time. A pool of threads would gain nothing, and warn of the fork of every process.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     engine.no_truncation()
     engine.no_padding()
     content = engine.to_str()
@@ -308,7 +321,13 @@ def _hugging_face_engine(name: str, engine: Any) -> Tokenizer:
     if any(not token.special and _is_mark(token.content) for token in added):
         engine = _with_all_special(content)
     engine.encode_special_tokens = True  # they are read as ordinary text, as with tiktoken
-    return HuggingFaceTokenizer(name, f"tokenizers/{_digest(content.encode())}/text", engine)
+    quick = quick_count(name, engine, partial(_count, engine))
+    return HuggingFaceTokenizer(name, f"tokenizers/{_digest(content.encode())}/text", engine, quick)
+
+
+def _count(engine: Any, text: str) -> int:
+    """Tokens of a text; the only method that computes no offsets, a third of the time, takes a batch."""
+    return len(engine.encode_batch_fast([text], add_special_tokens=False)[0])
 
 
 def _is_mark(text: str) -> bool:
