@@ -121,6 +121,11 @@ def get_tokenizer(name: str = DEFAULT) -> Tokenizer:
     )
 
 
+def bounded_by_bytes(tokenizer: Tokenizer) -> bool:
+    """Whether no text has more tokens than bytes in UTF-8; others may normalise it to a longer one first."""
+    return isinstance(tokenizer, TiktokenTokenizer | SplitTokenizer)
+
+
 def is_at_hand(name: str) -> bool:
     """Whether a tokenizer ``hf:NAME`` is in the local cache, so that it needs no network."""
     return name.startswith("hf:") and _downloaded(name.partition(":")[2]) is not None
