@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from fathom.tokens.tokenizers import Tokenizer, bounded_by_bytes
+from fathom.tokens.tokenizers import Tokenizer, adds_up, bounded_by_bytes
 from fathom.types import Document, Span
 
 _CACHE_FORMAT = 5  # increase it when cut points or counts change
@@ -231,12 +231,12 @@ class TokenCounter:
     def fits(self, document: Document, tokens: int) -> bool:
         """Whether a whole document has at most so many tokens, by ``size``.
 
-        The sum of the pieces is never far from the tokens of the whole text, and these are at most its bytes with most
-        tokenizers. Where twice of either is few enough, the document is not cut into pieces: most documents of a large
+        With most tokenizers the sum of the pieces is never far from the tokens of the whole text, and these are at most
+        its bytes. Where twice of either is few enough, the document is not cut into pieces: most documents of a large
         corpus are never drawn.
         """
         text = document.text
-        if document.id not in self._outlines and len(text) <= 4 * tokens:
+        if document.id not in self._outlines and len(text) <= 4 * tokens and adds_up(self.tokenizer):
             if bounded_by_bytes(self.tokenizer) and 2 * len(text.encode()) <= tokens:
                 return True
             if 2 * self.whole(document) <= tokens:

@@ -126,6 +126,13 @@ def bounded_by_bytes(tokenizer: Tokenizer) -> bool:
     return isinstance(tokenizer, TiktokenTokenizer | SplitTokenizer)
 
 
+def adds_up(tokenizer: Tokenizer) -> bool:
+    """Whether a text has nearly the tokens of its parts together; not so if a long word is one unknown token."""
+    if isinstance(tokenizer, HuggingFaceTokenizer):
+        return type(tokenizer.engine.model).__name__ in ("BPE", "Unigram")
+    return isinstance(tokenizer, TiktokenTokenizer | SplitTokenizer | SentencePieceTokenizer)
+
+
 def is_at_hand(name: str) -> bool:
     """Whether a tokenizer ``hf:NAME`` is in the local cache, so that it needs no network."""
     return name.startswith("hf:") and _downloaded(name.partition(":")[2]) is not None
