@@ -173,7 +173,9 @@ def _processor_time(words: Sequence[str], out: Path, source: Path, cache: str) -
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     line = [sys.executable, "-c", "from fathom.cli import main; main()", *words, "--out", str(out), "--quiet"]
     environment = {**os.environ, "PYTHONPATH": str(source), "FATHOM_CACHE": cache}
-    subprocess.run(line, env=environment, stdout=subprocess.DEVNULL, check=True)
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
