@@ -5,12 +5,24 @@ at which the last one is cut. Both sides get the same plans, documents and token
 
     python performance/build.py            # the full figures: minutes
     python performance/build.py --quick    # a small version: seconds
+
+Or the processor time of one command, from an empty cache of token counts and again, of this checkout and of another one
+in turns; every suite must be the same, byte for byte. ``--documents`` writes a corpus of so many records first:
+
+    python performance/build.py --command "build starter" --source CHECKOUT/src
+    python performance/build.py --command "build passkey --lengths 8k --items 10" --documents 100000
+    python performance/build.py --command "build longbench_v2 --data DATA --tokenizer tokenizer.json"
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
+import resource
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -125,6 +137,50 @@ def whole_suite(items: int, lengths: Sequence[int]) -> None:
     print(f"  documents {stored / 1e6:.1f} MB")
 
 
+def write_corpus(path: Path, documents: int) -> None:
+    """Records of about 1,100 characters: four paragraphs of the generated articles."""
+    paragraphs = [each for document in islice(generate(0, "en"), 400) for each in document.text.split("\n\n")]
+    rng = Random(1)
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(documents):
+            text = "\n\n".join([f"Document {number}.", *rng.choices(paragraphs, k=4)])
+            file.write(json.dumps({"text": text}) + "\n")
+
+
+def command(words: Sequence[str], documents: int, sources: Sequence[Path], repeats: int) -> None:
+    """Processor seconds of a command, cold and warm, for each source in turns; exits if two suites differ."""
+    seconds: dict[tuple[Path, str], list[float]] = {}
+    suites: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        if documents:
+            write_corpus(Path(folder) / "corpus.jsonl", documents)
+            words = [*words, "--corpus", f"{folder}/corpus.jsonl"]
+        for _ in range(repeats):
+            for source in sources:
+                with tempfile.TemporaryDirectory() as cache:
+                    for state in ("cold", "warm"):
+                        out = Path(folder) / "suite"
+                        seconds.setdefault((source, state), []).append(_processor_time(words, out, source, cache))
+                        suites.add(hashlib.sha256(b"".join(map(Path.read_bytes, sorted(out.iterdir())))).hexdigest())
+                        shutil.rmtree(out)
+    for (source, state), measured in seconds.items():
+        print(f"{source} {state}: {min(measured):.2f} s of {', '.join(f'{each:.2f}' for each in measured)}")
+    if len(suites) > 1:
+        sys.exit("the suites differ")
+
+
+def _processor_time(words: Sequence[str], out: Path, source: Path, cache: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    line = [sys.executable, "-c", "from fathom.cli import main; main()", *words, "--out", str(out), "--quiet"]
+    environment = {**os.environ, "PYTHONPATH": str(source), "FATHOM_CACHE": cache}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+SOURCE = Path(__file__).parents[1] / "src"
 TASKS = (
     "kv_retrieval,counting_stars,counting_stars_corrected,passkey,passkey_100,"
     "passage_count,passage_retrieval,single_doc_qa"
@@ -134,8 +190,16 @@ TASKS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a small version")
-    quick = parser.parse_args().quick
-    if quick:
+    parser.add_argument("--command", help="measure this command instead, which builds a suite")
+    parser.add_argument("--documents", type=int, default=0, help="with --command: records of a corpus for it")
+    parser.add_argument("--source", type=Path, help="with --command: the folder src of another checkout")
+    parser.add_argument("--repeats", type=int, default=3, help="with --command; default 3")
+    given = parser.parse_args()
+    if given.command:
+        sources = [source.resolve() for source in (given.source, SOURCE) if source]
+        command(shlex.split(given.command), given.documents, sources, given.repeats)
+        return
+    if given.quick:
         compare((4096, 16384), samples=5, articles=100)
         whole_suite(5, (2048, 8192))
         return

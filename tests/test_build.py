@@ -24,8 +24,9 @@ from fathom.storage.checksums import with_checksum
 from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import MANIFEST, open_suite
+from fathom.tokens.counts import Outline, TokenCounter
 from fathom.tokens.length import render
-from fathom.types import FathomError
+from fathom.types import Document, FathomError
 from made import write_corpus
 from processes import Program, start_program
 
@@ -51,6 +52,40 @@ def test_the_same_build_gives_the_same_bytes_and_then_no_work(tmp_path: Path, co
     assert not again.fresh
     assert again.manifest == second.manifest
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "a").iterdir()}
+
+
+TASKS_OF_TEXT = "passkey,counting_stars,passage_count,passage_retrieval,single_doc_qa,single_doc_summary"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sentences", [8, 60, 400])
+def test_counting_documents_as_they_are_drawn_gives_the_same_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentences: int
+) -> None:
+    monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
+    corpus = write_corpus(tmp_path, 4000 // sentences, ("en", "zh"), sentences)
+    wanted = configure(TASKS_OF_TEXT, corpus=(str(corpus),), lengths=(1024, 4096), items=3)
+    build(wanted, tmp_path / "drawn")
+    monkeypatch.setattr(TokenCounter, "fits", lambda self, document, tokens: self.size(document) <= tokens)
+    build(wanted, tmp_path / "counted")
+    assert digests(tmp_path / "drawn") == digests(tmp_path / "counted")
+
+
+def test_of_a_large_corpus_only_what_is_drawn_is_cut_into_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
+    corpus = write_corpus(tmp_path, 400, sentences=10)
+    tokenize, cut = TokenCounter._tokenize, set[str]()
+
+    def counted(self: TokenCounter, document: Document) -> Outline:
+        cut.add(document.id)
+        return tokenize(self, document)
+
+    monkeypatch.setattr(TokenCounter, "_tokenize", counted)
+    built = build(configure("passkey", corpus=(str(corpus),), lengths=(1024,), items=2), tmp_path / "suite")
+    assert built.manifest["files_of_corpus"][0]["read"] == 1
+    assert 0 < len(cut) < 40
 
 
 def texts_of(folder: Path) -> dict[str, str]:

@@ -5,8 +5,10 @@ import re
 import sqlite3
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +18,10 @@ from fathom.documents.corpus import document_id
 from fathom.suites.compose import CountedTexts
 from fathom.suites.compose.texts import measure
 from fathom.tokens.counts import STRETCH, CountCache, TokenCounter, cut_points
-from fathom.tokens.tokenizers import get_tokenizer
+from fathom.tokens.tokenizers import TiktokenTokenizer, adds_up, bounded_by_bytes, get_tokenizer
 from fathom.types import Document, Part, Span
 from made import make_document
+from test_tokens import tiny_json, tiny_sentencepiece
 
 PROSE = st.lists(
     st.sampled_from(
@@ -322,3 +325,66 @@ def test_damaged_tokens_of_a_whole_document_are_not_trusted(tmp_path: Path) -> N
     assert cache.get_whole(tokenizer.fingerprint, made) is None
     assert TokenCounter(tokenizer, cache).whole(made) == tokenizer.count(made.text)
     cache.close()
+
+
+ANY = PROSE | st.text(max_size=300) | st.text(" \n.=a1é口。🙂", max_size=300)
+
+
+@pytest.mark.parametrize("kind", ["tekken", "words", "chars", "json", "pieces", "wordpiece"])
+@given(text=ANY, times=st.integers(1, 9))
+@settings(max_examples=60)
+def test_pieces_are_those_that_counting_every_sentence_gives(
+    engines: dict[str, str], kind: str, text: str, times: int
+) -> None:
+    """So are they where twice the bytes or the tokens of the whole text are compared instead."""
+    made = document(text * times)
+    tokenizer = get_tokenizer(engines.get(kind, kind))
+    size = TokenCounter(tokenizer).size(made)
+    if adds_up(tokenizer):
+        assert size <= 2 * TokenCounter(tokenizer).whole(made)
+    if bounded_by_bytes(tokenizer):
+        assert tokenizer.count(made.text) <= len(made.text.encode())
+    for tokens in {1, 8, size // 2, size - 1, size, size + 1, 2 * size, 2 * size + 1, 3 * size} - {0, -1}:
+        counter, cut = TokenCounter(tokenizer), TokenCounter(tokenizer)
+        cut.outline(made)
+        assert counter.fits(made, tokens) == (size <= tokens)
+        assert counter.pieces(made, tokens) == cut.pieces(made, tokens)
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("engines")
+    return {
+        "json": str(tiny_json(folder)),
+        "pieces": str(tiny_sentencepiece(folder)),
+        "wordpiece": str(tiny_wordpiece(folder)),
+    }
+
+
+def tiny_wordpiece(folder: Path) -> Path:
+    """A word of more than 100 letters is one token, its halves are a token for each letter."""
+    import tokenizers
+
+    vocabulary = {"[UNK]": 0, "d": 1, "##d": 2, ".": 3}
+    engine = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    path = folder / "wordpiece.json"
+    engine.save(str(path))
+    return path
+
+
+def test_a_document_of_long_unknown_words_is_cut_into_pieces_though_it_has_few_tokens(engines: dict[str, str]) -> None:
+    counter, made = TokenCounter(get_tokenizer(engines["wordpiece"])), document("d" * 692)
+    assert counter.whole(made) == 1
+    assert counter.size(made) > 90
+    assert not counter.fits(made, 90)
+    assert not TokenCounter(counter.tokenizer).fits(made, 90)
+
+
+def test_a_short_document_is_found_to_fit_without_a_tokenizer_that_splits_bytes() -> None:
+    tekken = get_tokenizer("tekken")
+    assert isinstance(tekken, TiktokenTokenizer)
+    counter = TokenCounter(replace(tekken, encoding=cast(Any, None)))
+    made = document("The river rose. " * 100)
+    assert counter.pieces(made, 4096) == [Span(made.id, 0, len(made.text))]
+    with pytest.raises(AttributeError):
+        counter.pieces(made, 3000)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from fathom.tokens.tokenizers import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer, adds_up, bounded_by_bytes
 from fathom.types import Document, Span
 
 _CACHE_FORMAT = 5  # increase it when cut points or counts change
@@ -228,6 +228,21 @@ class TokenCounter:
         """Tokens of a whole document."""
         return self.between(document, 0, len(document.text))
 
+    def fits(self, document: Document, tokens: int) -> bool:
+        """Whether a whole document has at most so many tokens, by ``size``.
+
+        With most tokenizers the sum of the pieces is never far from the tokens of the whole text, and these are at most
+        its bytes. Where twice of either is few enough, the document is not cut into pieces: most documents of a large
+        corpus are never drawn.
+        """
+        text = document.text
+        if document.id not in self._outlines and len(text) <= 4 * tokens and adds_up(self.tokenizer):
+            if bounded_by_bytes(self.tokenizer) and 2 * len(text.encode()) <= tokens:
+                return True
+            if 2 * self.whole(document) <= tokens:
+                return True
+        return self.size(document) <= tokens
+
     def between(self, document: Document, start: int, end: int) -> int:
         """Tokens of characters ``start`` to ``end`` of a document."""
         key = document.id, start, end
@@ -295,6 +310,8 @@ class TokenCounter:
         """``document`` in pieces of at most ``tokens`` tokens, split at paragraphs or sentences if possible."""
         pieces: list[Span] = []
         start, length = 0, len(document.text)
+        if length and self.fits(document, tokens):
+            return [Span(document.id, 0, length)]
         while start < length:
             pieces.append(self._piece(document, start, tokens))
             start = pieces[-1].end
@@ -310,7 +327,7 @@ class TokenCounter:
 
     def around(self, document: Document, evidence: Sequence[tuple[int, int]], tokens: int) -> Span | None:
         """Whole sentences of at most ``tokens`` tokens that contain all of ``evidence``; None if they do not fit."""
-        if self.size(document) <= tokens:
+        if self.fits(document, tokens):
             return Span(document.id, 0, len(document.text))
         if not evidence:
             return None

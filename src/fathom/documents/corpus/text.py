@@ -12,7 +12,7 @@ CJK_SHARE = 0.3
 SAMPLE_CHARACTERS = 20_000
 
 _LANGUAGES = {"english": "en", "eng": "en", "chinese": "zh", "cn": "zh", "zho": "zh", "chi": "zh", "mandarin": "zh"}
-_UNWANTED = {code: None for code in range(32) if chr(code) not in "\n\t"} | {0xFEFF: None}
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\ufeff]")
 _MANY_NEWLINES = re.compile("\n{3,}")
 
 
@@ -23,7 +23,7 @@ def normalise(text: str) -> str:
     trailing spaces of lines are removed, several blank lines become one, and both ends are stripped. The function is
     idempotent.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_UNWANTED)
+    text = _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     # Not one pattern: "spaces before a newline" takes quadratic time on a long run of spaces.
     text = "\n".join(line.rstrip() for line in text.split("\n"))
     return _MANY_NEWLINES.sub("\n\n", text).strip()
@@ -50,8 +50,8 @@ def detect_language(text: str) -> str:
     Samples some 20,000 characters evenly, so that an English preface to a Chinese novel does not matter.
     """
     sample = text[:: len(text) // SAMPLE_CHARACTERS + 1]
-    letters = sum(map(str.isalpha, sample))
-    return "zh" if len(CJK.findall(sample)) > CJK_SHARE * letters else "en"
+    chinese = 0 if sample.isascii() else len(CJK.findall(sample))
+    return "zh" if chinese and chinese > CJK_SHARE * sum(map(str.isalpha, sample)) else "en"
 
 
 def language_code(name: object) -> str | None:

@@ -5,7 +5,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain
+from itertools import accumulate, chain
 from random import Random
 from typing import TypeAlias
 
@@ -412,14 +412,17 @@ def _fillers(
 def _several(
     fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts, taken: int = 0
 ) -> tuple[list[Span], list[Span], int]:
-    """Fillers truncated so that none is longer than an eighth of those before it, what remains of each, all tokens.
+    """Fillers truncated so that none is longer than an eighth of those before it, what remains of each, tokens counted.
 
-    The first ones depend on the shortest length. None is truncated that even the longest does not need.
+    The first ones depend on the shortest length. None is truncated or counted that even the longest does not need.
     """
     drawn, rests = list[Span](), list[Span]()
-    for span in fillers:
+    for number, span in enumerate(fillers):
+        if taken > lengths[-1]:
+            drawn += fillers[number:]
+            break
         most = max(lengths[0], taken) // SEVERAL
-        if taken <= lengths[-1] and texts.tokens(span) > most:
+        if texts.tokens(span) > most:
             document = texts.documents[span.doc]
             end = max(span.start + 1, texts.counter.cut(document, span.start, span.end, most // 2, most))
             rest = document.text[end : span.end]
@@ -442,9 +445,9 @@ def _split(fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts)
 
 def _lengthened(fillers: Sequence[Span], short: Sequence[Span], length: int, texts: CountedTexts) -> Sequence[Span]:
     """The truncated fillers if they fill a length; else all up to the same number of tokens, the least that does."""
-    sizes, least = list(map(texts.tokens, fillers)), list(map(texts.tokens, short))
-    if sum(least) >= length:
+    if any(total >= length for total in accumulate(map(texts.tokens, short))):
         return short
+    sizes, least = list(map(texts.tokens, fillers)), list(map(texts.tokens, short))
     # A cut at the end of a sentence leaves up to an eighth of a filler.
     goal = length * SEVERAL // (SEVERAL - 1) + 1
     most = bisect_left(range(max(sizes, default=0)), goal, key=lambda most: _total(sizes, least, most))

@@ -54,9 +54,11 @@ class PoolUse:
             parts: Its prompt.
             fillers: The texts from which its fillers were drawn; none overlaps another one.
         """
+        in_use = {part.doc for part in parts if isinstance(part, Span)}
         starts: dict[str, list[int]] = {}
         for span in fillers:
-            starts.setdefault(span.doc, []).append(span.start)
+            if span.doc in in_use:
+                starts.setdefault(span.doc, []).append(span.start)
         for places in starts.values():
             places.sort()
         spans = [part for part in parts if isinstance(part, Span) and part.doc in starts]
