@@ -1,0 +1,175 @@
+"""Arrow streams and files by record batch, for polars, which reads whole ones.
+
+A batch is handed to polars as a stream of its own. What its message states is checked first (``Message.fbs`` and
+``Schema.fbs`` of Apache Arrow number the fields). A file is read as the stream that it contains.
+"""
+
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from struct import iter_unpack, unpack_from
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from fathom.storage.foreign import check_table
+from fathom.storage.parquet import DamagedTableError, decoding
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FILE = b"ARROW1\0\0"
+_CONTINUED = b"\xff\xff\xff\xff"
+_END = _CONTINUED + bytes(4)
+_SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
+_I64 = "<q"
+
+
+class ArrowStream:
+    """An Arrow stream or file of which one record batch is in memory at a time.
+
+    Attributes:
+        size: Bytes of the file.
+        names: Names of the columns.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        """Read the schema.
+
+        Args:
+            stream: The file.
+
+        Raises:
+            DamagedTableError: It is not an Arrow file.
+            OSError: It cannot be read.
+        """
+        import polars as pl
+
+        self._stream = stream
+        self.size = stream.seek(0, 2)
+        stream.seek(0)
+        if stream.read(len(_FILE)) != _FILE:
+            stream.seek(0)
+        with decoding():
+            first = next(self._messages(), None)
+            if first is None or first.kind != _SCHEMA:
+                raise DamagedTableError("it does not start with a schema")
+            self._schema = first.content
+            self.names = pl.read_ipc_stream(BytesIO(self._schema + _END)).columns
+
+    def batches(self, columns: Sequence[str] | None = None) -> "Iterator[pl.DataFrame]":
+        """The record batches.
+
+        Args:
+            columns: Names of the columns to read; None for all.
+
+        Raises:
+            DamagedTableError: One is damaged.
+            OSError: One cannot be read, or is more than the file's size explains.
+        """
+        import polars as pl
+
+        wanted = None if columns is None else list(columns)
+        dictionaries: dict[int, bytes] = {}
+        plain = 0
+        with decoding():
+            for message in self._messages():
+                if message.kind == _DICTIONARY:
+                    number = message.header.number(0, _I64)
+                    before = dictionaries.get(number, b"") if message.header.number(2, "<B") else b""  # it adds to it
+                    dictionaries[number] = before + message.content
+                    plain += self._check(message.header.table(1), message.body)
+                if message.kind != _BATCH:
+                    continue
+                plain += self._check(message.header, message.body) + sum(map(len, dictionaries.values()))
+                check_table(0, 0, plain, self.size)
+                alone = b"".join((self._schema, *dictionaries.values(), message.content, _END))
+                frame = pl.read_ipc_stream(BytesIO(alone), columns=wanted)
+                if frame.height != message.header.number(0, _I64):
+                    raise DamagedTableError("a record batch has other rows than it states")
+                yield frame
+
+    def _messages(self) -> "Iterator[_Message]":
+        """The messages up to the end of the stream."""
+        while True:
+            start = self._taken(4)
+            prefix = start if start == _CONTINUED else b""  # which streams of early versions lack
+            start = self._taken(4) if prefix else start
+            if start in (b"", bytes(4)):
+                return
+            metadata = self._taken(unpack_from("<i", start)[0])
+            table = _Table(metadata, *unpack_from("<I", metadata))
+            body = self._taken(table.number(3, _I64))
+            content = b"".join((prefix, start, metadata, body))
+            yield _Message(table.number(1, "<B"), table.table(2), body, content)
+
+    def _taken(self, length: int) -> bytes:
+        taken = self._stream.read(length) if 0 <= length <= self.size else b""
+        if len(taken) != length and (taken or length != 4):
+            raise DamagedTableError("it is cut off, or states sizes that it does not have")
+        return taken
+
+    def _check(self, batch: "_Table", body: bytes) -> int:
+        """Check what a record batch states; its bytes unpacked."""
+        plain = 0
+        packed = batch.has(3)
+        for offset, length in batch.pairs(2):
+            if offset < 0 or length < 0 or offset + length > len(body):
+                raise DamagedTableError("a record batch points outside itself")
+            (unpacked,) = unpack_from(_I64, body, offset) if packed and length else (-1,)
+            if unpacked < -1:
+                raise DamagedTableError("a buffer has a negative size")
+            plain += length if unpacked == -1 else unpacked
+        lengths = [length for length, _ in batch.pairs(1)]
+        rows = batch.number(0, _I64)
+        if min(rows, *lengths, 0) < 0:
+            raise DamagedTableError("a record batch has a negative number of values")
+        check_table(rows, 1, plain, self.size, sum(lengths))
+        return plain
+
+
+class _Message(NamedTuple):
+    kind: int
+    header: "_Table"
+    body: bytes
+    content: bytes
+
+
+class _Table:
+    """A table of FlatBuffers."""
+
+    def __init__(self, content: bytes, at: int) -> None:
+        self._content, self._at = content, at
+
+    def _field(self, number: int) -> int:
+        """Where a field is; 0 if it is absent."""
+        start = self._at - self._unpacked("<i", self._at)
+        if 4 + 2 * number >= self._unpacked("<H", start):
+            return 0
+        offset = self._unpacked("<H", start + 4 + 2 * number)
+        return self._at + offset if offset else 0
+
+    def _unpacked(self, kind: str, at: int) -> int:
+        if at < 0:
+            raise DamagedTableError("a message points outside itself")
+        return int(unpack_from(kind, self._content, at)[0])
+
+    def has(self, number: int) -> bool:
+        """Whether it has a field."""
+        return self._field(number) > 0
+
+    def number(self, number: int, kind: str) -> int:
+        """A number; 0 if it is absent."""
+        at = self._field(number)
+        return self._unpacked(kind, at) if at else 0
+
+    def table(self, number: int) -> "_Table":
+        """A table within this one."""
+        at = self._field(number)
+        return _Table(self._content, at + self._unpacked("<I", at))
+
+    def pairs(self, number: int) -> list[tuple[int, int]]:
+        """A list of pairs of numbers; empty if it is absent."""
+        at = self._field(number)
+        if not at:
+            return []
+        at += self._unpacked("<I", at)
+        count = self._unpacked("<I", at)
+        return list(iter_unpack("<qq", self._content[at + 4 : at + 4 + 16 * count]))
