@@ -5,7 +5,6 @@ A batch is handed to polars as a stream of its own. What its message states is c
 """
 
 from collections.abc import Iterator, Sequence
-from io import BytesIO
 from struct import iter_unpack, unpack_from
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -51,8 +50,8 @@ class ArrowStream:
             first = next(self._messages(), None)
             if first is None or first.kind != _SCHEMA:
                 raise DamagedTableError("it does not start with a schema")
-            self._schema = first.content
-            self.names = pl.read_ipc_stream(BytesIO(self._schema + _END)).columns
+            self._schema = first.head + first.body
+            self.names = pl.read_ipc_stream(self._schema + _END).columns
 
     def batches(self, columns: Sequence[str] | None = None) -> "Iterator[pl.DataFrame]":
         """The record batches.
@@ -74,14 +73,14 @@ class ArrowStream:
                 if message.kind == _DICTIONARY:
                     number = message.header.number(0, _I64)
                     before = dictionaries.get(number, b"") if message.header.number(2, "<B") else b""  # it adds to it
-                    dictionaries[number] = before + message.content
+                    dictionaries[number] = before + message.head + message.body
                     plain += self._check(message.header.table(1), message.body)
                 if message.kind != _BATCH:
                     continue
                 plain += self._check(message.header, message.body) + sum(map(len, dictionaries.values()))
                 check_table(0, 0, plain, self.size)
-                alone = b"".join((self._schema, *dictionaries.values(), message.content, _END))
-                frame = pl.read_ipc_stream(BytesIO(alone), columns=wanted)
+                alone = b"".join((self._schema, *dictionaries.values(), message.head, message.body, _END))
+                frame = pl.read_ipc_stream(alone, columns=wanted)
                 if frame.height != message.header.number(0, _I64):
                     raise DamagedTableError("a record batch has other rows than it states")
                 yield frame
@@ -97,8 +96,7 @@ class ArrowStream:
             metadata = self._taken(unpack_from("<i", start)[0])
             table = _Table(metadata, *unpack_from("<I", metadata))
             body = self._taken(table.number(3, _I64))
-            content = b"".join((prefix, start, metadata, body))
-            yield _Message(table.number(1, "<B"), table.table(2), body, content)
+            yield _Message(table.number(1, "<B"), table.table(2), prefix + start + metadata, body)
 
     def _taken(self, length: int) -> bytes:
         taken = self._stream.read(length) if 0 <= length <= self.size else b""
@@ -128,8 +126,8 @@ class ArrowStream:
 class _Message(NamedTuple):
     kind: int
     header: "_Table"
+    head: bytes
     body: bytes
-    content: bytes
 
 
 class _Table:

@@ -89,6 +89,7 @@ class ParquetFile:
         )
         weakref.finalize(self, self._stream.close)
         self._verify = verify
+        self._last: tuple[object, bytes] | None = None  # what was read, and the file with it alone
         self.size = self._stream.seek(0, 2)
         with decoding():
             footer = self._footer = self._read_footer()
@@ -128,9 +129,14 @@ class ParquetFile:
         return b"".join(pieces)
 
     def rows_within(self, group: int, most: int) -> int:
-        """How many rows of a row group take at most so many bytes, if all take the same; at least one."""
-        chunks = [chunk[3][1] for chunk in _entries(self._groups[group], 1)]
-        plain = sum(_number(chunk, 6) + _VIEW * _number(chunk, 5) for chunk in chunks)
+        """How many rows of a row group take at most so many bytes, if all take the same; at least one.
+
+        Raises:
+            DamagedTableError: The footer is damaged.
+        """
+        with decoding():
+            chunks = [chunk[3][1] for chunk in _entries(self._groups[group], 1)]
+            plain = sum(_number(chunk, 6) + _VIEW * _number(chunk, 5) for chunk in chunks)
         return max(1, self.rows[group] * most // max(1, plain, most))
 
     def read(
@@ -148,7 +154,7 @@ class ParquetFile:
             group: Its number.
             columns: Names of the columns to read; None for all.
             start: The first of its rows.
-            rows: Maximum number of rows; None for all. The columns are read from the file again each time.
+            rows: Maximum number of rows; None for all.
             raw: Columns whose texts are read as bytes, as they are not UTF-8.
 
         Raises:
@@ -158,15 +164,17 @@ class ParquetFile:
         import polars as pl
 
         with decoding():
-            content = self._alone(group, columns, raw)
-            expected = self.rows[group] - start
-            if start == 0 and (rows is None or rows >= expected):
-                frame = pl.read_parquet(content)
-            else:
-                expected = expected if rows is None else min(rows, expected)
+            height = self.rows[group]
+            expected = height - start if rows is None else min(rows, height - start)
+            key = group, None if columns is None else frozenset(columns), frozenset(raw)
+            content = self._last[1] if self._last and self._last[0] == key else self._alone(*key)
+            self._last = (key, content) if expected < height else None
+            if expected < height:
                 frame = pl.scan_parquet(content).slice(start, expected).collect()
+            else:
+                frame = pl.read_parquet(content)
             if frame.height != expected:
-                raise DamagedTableError(f"a row group has other rows than the {self.rows[group]:,} that it states")
+                raise DamagedTableError(f"a row group has other rows than the {height:,} that it states")
             return frame
 
     def _alone(self, group: int, columns: Collection[str] | None, raw: Collection[str]) -> bytes:
@@ -174,7 +182,9 @@ class ParquetFile:
         chunks = iter(_entries(self._groups[group], 1))
         last = {name: at for at, name in enumerate(self.names)}  # of columns with equal names
         wanted = {last[name] for name in (last if columns is None else columns)}
-        body, kept, elements, plain = bytearray(_MAGIC), list[Struct](), list[Struct](), 0
+        kept, elements, plain = list[Struct](), list[Struct](), 0
+        alone = BytesIO()
+        alone.write(_MAGIC)
         for at, (name, column) in enumerate(zip(self.names, self._columns, strict=True)):
             own = list(islice(chunks, _leaves(column)))
             if at not in wanted:
@@ -184,14 +194,16 @@ class ParquetFile:
                 about = chunk[3][1]
                 start, content = self._chunk(about)
                 plain += self._check_pages(about, content)
-                kept.append({2: (_I64, 0), 3: (_STRUCT, _moved(about, len(body) - start))})
-                body += content
+                kept.append({2: (_I64, 0), 3: (_STRUCT, _moved(about, alone.tell() - start))})
+                alone.write(content)
+                del content  # not in memory while the next one is read
         check_expansion(plain, self.size)
         root = self._footer[2][1][1][0] | {5: (_I32, len(wanted))}
         rows = _I64, self.rows[group]
-        alone: list[Struct] = [{1: (_LIST, (_STRUCT, kept)), 2: (_I64, plain), 3: rows}] if kept else []
+        groups: list[Struct] = [{1: (_LIST, (_STRUCT, kept)), 2: (_I64, plain), 3: rows}] if kept else []
         schema = _LIST, (_STRUCT, [root, *elements])
-        return bytes(body) + _ended({1: self._footer[1], 2: schema, 3: rows, 4: (_LIST, (_STRUCT, alone))})
+        alone.write(_ended({1: self._footer[1], 2: schema, 3: rows, 4: (_LIST, (_STRUCT, groups))}))
+        return alone.getvalue()
 
     def _chunk(self, about: Struct) -> tuple[int, bytes]:
         """Where a column of a row group starts, and its bytes."""

@@ -164,7 +164,7 @@ def _records(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _parts(column: pl.Series) -> Iterator[tuple[Part, ...]]:
     sizes = column.list.len().to_list()
-    fields = column.filter(column.list.len() > 0).explode().struct.unnest()
+    fields = (column.filter(column.list.len() > 0) if 0 in sizes else column).explode().struct.unnest()
     columns = (fields[name].to_list() for name in ("text", "doc", "start", "end"))
     flat = [text if doc is None else Span(doc, start, end) for text, doc, start, end in zip(*columns, strict=True)]
     start = 0
