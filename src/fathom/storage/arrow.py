@@ -71,9 +71,9 @@ class ArrowStream:
         with decoding():
             for message in self._messages():
                 if message.kind == _DICTIONARY:
-                    number = message.header.number(0, _I64)
-                    before = dictionaries.get(number, b"") if message.header.number(2, "<B") else b""  # it adds to it
-                    dictionaries[number] = before + message.head + message.body
+                    if message.header.number(2, "<B"):
+                        raise DamagedTableError("it has a dictionary in parts, which polars cannot read")
+                    dictionaries[message.header.number(0, _I64)] = message.head + message.body
                     plain += self._check(message.header.table(1), message.body)
                 if message.kind != _BATCH:
                     continue
