@@ -1,11 +1,11 @@
 """Arrow streams and files by record batch, for polars, which reads whole ones.
 
-A batch is handed to polars as a stream of its own. What its message states is checked first (``Message.fbs`` and
-``Schema.fbs`` of Apache Arrow number the fields). A file is read as the stream that it contains.
+A batch is handed to polars as a stream or file of its own. What its message states is checked first; ``Message.fbs``,
+``File.fbs`` and ``Schema.fbs`` of Apache Arrow number the fields.
 """
 
 from collections.abc import Iterator, Sequence
-from struct import iter_unpack, unpack_from
+from struct import iter_unpack, pack_into, unpack_from
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fathom.storage.foreign import check_table
@@ -14,11 +14,12 @@ from fathom.storage.parquet import DamagedTableError, decoding
 if TYPE_CHECKING:
     import polars as pl
 
-_FILE = b"ARROW1\0\0"
+_FILE = b"ARROW1"
 _CONTINUED = b"\xff\xff\xff\xff"
 _END = _CONTINUED + bytes(4)
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
 _I64 = "<q"
+_BLOCK, _BLOCK_BYTES = "<qi4xq", 24  # where a message is in a file, and the sizes of its two parts
 
 
 class ArrowStream:
@@ -39,19 +40,22 @@ class ArrowStream:
             DamagedTableError: It is not an Arrow file.
             OSError: It cannot be read.
         """
-        import polars as pl
-
         self._stream = stream
         self.size = stream.seek(0, 2)
-        stream.seek(0)
-        if stream.read(len(_FILE)) != _FILE:
-            stream.seek(0)
+        self._schema = self._footer = b""
         with decoding():
-            first = next(self._messages(), None)
-            if first is None or first.kind != _SCHEMA:
-                raise DamagedTableError("it does not start with a schema")
-            self._schema = first.head + first.body
-            self.names = pl.read_ipc_stream(self._schema + _END).columns
+            stream.seek(0)
+            if stream.read(len(_FILE)) == _FILE:
+                stream.seek(max(0, self.size - len(_FILE) - 4))
+                (length,) = unpack_from("<i", self._taken(4))
+                stream.seek(max(0, self.size - len(_FILE) - 4 - length))
+                self._footer = self._taken(length)
+            else:
+                first = next(self._messages(), None)
+                if first is None or first.kind != _SCHEMA:
+                    raise DamagedTableError("it does not start with a schema")
+                self._schema = first.head + first.body
+            self.names = self._alone([], []).columns
 
     def batches(self, columns: Sequence[str] | None = None) -> "Iterator[pl.DataFrame]":
         """The record batches.
@@ -63,44 +67,78 @@ class ArrowStream:
             DamagedTableError: One is damaged.
             OSError: One cannot be read, or is more than the file's size explains.
         """
-        import polars as pl
-
-        wanted = None if columns is None else list(columns)
-        dictionaries: dict[int, bytes] = {}
+        dictionaries: dict[int, _Message] = {}
         plain = 0
         with decoding():
             for message in self._messages():
                 if message.kind == _DICTIONARY:
                     if message.header.number(2, "<B"):
                         raise DamagedTableError("it has a dictionary in parts, which polars cannot read")
-                    dictionaries[message.header.number(0, _I64)] = message.head + message.body
+                    dictionaries[message.header.number(0, _I64)] = message
                     plain += self._check(message.header.table(1), message.body)
                 if message.kind != _BATCH:
                     continue
-                plain += self._check(message.header, message.body) + sum(map(len, dictionaries.values()))
+                plain += self._check(message.header, message.body)
+                plain += sum(len(dictionary.body) for dictionary in dictionaries.values())
                 check_table(0, 0, plain, self.size)
-                alone = b"".join((self._schema, *dictionaries.values(), message.head, message.body, _END))
-                frame = pl.read_ipc_stream(alone, columns=wanted)
+                frame = self._alone(list(dictionaries.values()), [message], columns)
                 if frame.height != message.header.number(0, _I64):
                     raise DamagedTableError("a record batch has other rows than it states")
                 yield frame
 
+    def _alone(
+        self, dictionaries: "Sequence[_Message]", batches: "Sequence[_Message]", columns: Sequence[str] | None = None
+    ) -> "pl.DataFrame":
+        """What a stream or file with these messages alone holds."""
+        import polars as pl
+
+        wanted = None if columns is None else list(columns)
+        pieces = [piece for message in (*dictionaries, *batches) for piece in (message.head, message.body)]
+        if not self._footer:
+            return pl.read_ipc_stream(b"".join((self._schema, *pieces, _END)), columns=wanted)
+        footer = bytearray(self._footer)
+        table, place = _Table(self._footer, *unpack_from("<I", footer)), 8
+        for number, messages in ((2, dictionaries), (3, batches)):
+            at = table.vector(number)
+            if at:
+                pack_into("<I", footer, at, len(messages))
+            for message in messages:
+                pack_into(_BLOCK, footer, at + 4, place, len(message.head), len(message.body))
+                place += len(message.head) + len(message.body)
+                at += _BLOCK_BYTES
+        end = len(footer).to_bytes(4, "little") + _FILE
+        return pl.read_ipc(b"".join((_FILE, bytes(2), *pieces, _END, footer, end)), columns=wanted)
+
     def _messages(self) -> "Iterator[_Message]":
-        """The messages up to the end of the stream."""
-        while True:
-            start = self._taken(4)
-            prefix = start if start == _CONTINUED else b""  # which streams of early versions lack
-            start = self._taken(4) if prefix else start
-            if start in (b"", bytes(4)):
-                return
-            metadata = self._taken(unpack_from("<i", start)[0])
-            table = _Table(metadata, *unpack_from("<I", metadata))
-            body = self._taken(table.number(3, _I64))
-            yield _Message(table.number(1, "<B"), table.table(2), prefix + start + metadata, body)
+        """All messages, of a file its dictionaries and batches."""
+        if self._footer:
+            table = _Table(self._footer, *unpack_from("<I", self._footer))
+            for at in (*table.blocks(2), *table.blocks(3)):
+                self._stream.seek(max(0, unpack_from(_BLOCK, self._footer, at)[0]))
+                message = self._message()
+                if message is None:
+                    raise DamagedTableError("it points outside itself")
+                yield message
+            return
+        self._stream.seek(0)
+        while message := self._message():
+            yield message
+
+    def _message(self) -> "_Message | None":
+        """The message at this place; None at the end of a stream."""
+        start = self._stream.read(4)
+        prefix = start if start == _CONTINUED else b""  # which streams of early versions lack
+        start = self._taken(4) if prefix else start
+        if start in (b"", bytes(4)):
+            return None
+        metadata = self._taken(unpack_from("<i", start)[0])
+        table = _Table(metadata, *unpack_from("<I", metadata))
+        body = self._taken(table.number(3, _I64))
+        return _Message(table.number(1, "<B"), table.table(2), prefix + start + metadata, body)
 
     def _taken(self, length: int) -> bytes:
         taken = self._stream.read(length) if 0 <= length <= self.size else b""
-        if len(taken) != length and (taken or length != 4):
+        if len(taken) != length:
             raise DamagedTableError("it is cut off, or states sizes that it does not have")
         return taken
 
@@ -163,11 +201,19 @@ class _Table:
         at = self._field(number)
         return _Table(self._content, at + self._unpacked("<I", at))
 
+    def vector(self, number: int) -> int:
+        """Where a list starts, with the number of its entries; 0 if it is absent."""
+        at = self._field(number)
+        return at + self._unpacked("<I", at) if at else 0
+
     def pairs(self, number: int) -> list[tuple[int, int]]:
         """A list of pairs of numbers; empty if it is absent."""
-        at = self._field(number)
-        if not at:
-            return []
-        at += self._unpacked("<I", at)
-        count = self._unpacked("<I", at)
+        at = self.vector(number)
+        count = self._unpacked("<I", at) if at else 0
         return list(iter_unpack("<qq", self._content[at + 4 : at + 4 + 16 * count]))
+
+    def blocks(self, number: int) -> range:
+        """Where the entries of a list of blocks are."""
+        at = self.vector(number)
+        count = self._unpacked("<I", at) if at else 0
+        return range(at + 4, at + 4 + _BLOCK_BYTES * count, _BLOCK_BYTES)
