@@ -21,6 +21,7 @@ from fathom.runfile.ledger import Ledger
 from fathom.runfile.store import replies
 from fathom.runfile.worker import this_worker
 from fathom.storage.checksums import check_content, check_file, check_format, file_facts, row_checksum, with_checksum
+from fathom.storage.parquet import ParquetFile
 from fathom.suites import suitefile
 from fathom.suites.suitefile import DOCUMENTS, MANIFEST, SAMPLES, open_suite, read_manifest
 from fathom.types import FathomError
@@ -60,8 +61,7 @@ def test_without_checksums_flipped_bits_are_read_without_a_word(
 ) -> None:
     """What the test above would say if files were not compared: it can fail."""
     monkeypatch.setattr(suitefile, "check_file", lambda *_: None)
-    real = pyarrow.parquet.ParquetFile
-    monkeypatch.setattr("pyarrow.parquet.ParquetFile", lambda path, **_: real(path))
+    monkeypatch.setattr("fathom.suites.suitefile.texts.ParquetFile", lambda path, **_: ParquetFile(path))
     counts, _ = flip_bits(Kind(f"suite/{name}", "suite", prompts), made, FLIPS, seed=1)
     assert counts["SILENT CHANGE"] > 0
 
@@ -109,7 +109,7 @@ def test_a_bit_that_flips_after_the_check_is_found_by_the_pages(tmp_path: Path) 
     texts = suite.texts()
     path = tmp_path / "suite" / DOCUMENTS
     column = pyarrow.parquet.ParquetFile(path).metadata.row_group(0).column(1)
-    flip(path, 8 * (column.dictionary_page_offset + column.total_compressed_size - 3))
+    flip(path, 8 * ((column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 3))
     with pytest.raises(FathomError, match=r"documents\.parquet: damaged"):
         texts["doc"]
 

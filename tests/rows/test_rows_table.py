@@ -5,12 +5,12 @@ import json
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.rows import SCHEMA, read_rows, to_frame, write_rows
+from fathom.storage.parquet import ParquetWriter
 from fathom.types import FathomError, Row
 
 ROWS = [
@@ -90,7 +90,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    monkeypatch.setattr(ParquetWriter, "write", full)
     with pytest.raises(FathomError, match="No space left"):
         write_rows(to_frame([]), path)
     assert len(read_rows(path)) == 3

@@ -7,7 +7,7 @@ objects, so that the table has the same columns for all tasks.
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -32,7 +32,7 @@ from fathom.documents.records import (
 from fathom.score.registry import metric_name
 from fathom.storage.atomic import whole_file
 from fathom.storage.encodings import PROBED, encoding_of
-from fathom.storage.foreign import RefusedFileError, check_parquet
+from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter
 from fathom.suites.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
@@ -325,18 +325,15 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
 
 def _write(slices: Iterable[pl.LazyFrame], path: Path, what: str) -> None:
     check_suffix(path, what)
-    import pyarrow.parquet as pq
-
-    with whole_file(path, "wb") as stream, ExitStack() as stack:
+    with whole_file(path, "wb") as stream:
         writer = None
         for number, part in enumerate(slices):
             rows = part.collect()
             if number and rows.is_empty():
                 continue
             if path.suffix == ".parquet":
-                table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
-                writer = writer or stack.enter_context(pq.ParquetWriter(stream, table.schema, compression="zstd"))
-                writer.write_table(table, row_group_size=GROUP)
+                writer = writer or ParquetWriter(stream, rows.schema, statistics=True)
+                writer.write(rows, GROUP)
                 continue
             content = BytesIO()  # several versions of polars that write a file themselves do not say the disk is full
             if path.suffix == ".csv":
@@ -344,6 +341,8 @@ def _write(slices: Iterable[pl.LazyFrame], path: Path, what: str) -> None:
             else:
                 rows.write_ndjson(content)
             stream.write(content.getbuffer())
+        if writer:
+            writer.close()
 
 
 _FORMULA = r"^('*[=+\-@\t\r])"
@@ -374,15 +373,8 @@ def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
 
 
 def _check_parquet(path: Path) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        check_parquet(pyarrow.parquet.read_metadata(path), path.stat().st_size)
-    except RefusedFileError:
-        raise
-    except (pyarrow.ArrowException, OSError):
-        pass  # which polars reports
+    with suppress(DamagedTableError):  # which polars reports
+        ParquetFile(path)
 
 
 def read_table(path: Path) -> pl.DataFrame:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
 from zipfile import ZipInfo
 
 from fathom.types import FathomError
@@ -159,7 +158,7 @@ def check_member(member: ZipInfo) -> None:
     check_expansion(member.file_size, member.compress_size, min(SMALL, SMALL_MEMBER))
 
 
-def check_table(rows: int, columns: int, plain: int, size: int) -> None:
+def check_table(rows: int, columns: int, plain: int, size: int, cells: int = 0) -> None:
     """Check what the header of a table states before its values are read.
 
     Args:
@@ -167,31 +166,17 @@ def check_table(rows: int, columns: int, plain: int, size: int) -> None:
         columns: Number of columns.
         plain: Bytes of the unpacked pages.
         size: Bytes of the file.
+        cells: Number of values, if the header states it.
 
     Raises:
         RefusedFileError: They are out of proportion to its size.
     """
     check_expansion(plain, size)
-    if rows > max(FEW_ROWS, ROWS_PER_BYTE * size) or rows * columns > max(FEW_CELLS, CELLS_PER_BYTE * size):
+    most = max(FEW_CELLS, CELLS_PER_BYTE * size)
+    if rows > max(FEW_ROWS, ROWS_PER_BYTE * size) or rows * columns > most or cells > most:
         raise RefusedFileError(
             f"damaged or forged: it states {rows:,} rows of {columns:,} columns in {size:,} bytes", errno.EFBIG
         )
-
-
-def check_parquet(metadata: Any, size: int) -> int:
-    """Check what the metadata of a Parquet file states; see ``check_table``.
-
-    Args:
-        metadata: A ``pyarrow.parquet.FileMetaData``.
-        size: Bytes of the file.
-
-    Returns:
-        Bytes of the largest group of rows, unpacked: no value is larger.
-    """
-    # Not by column: pyarrow aborts the process where the metadata of one is damaged.
-    groups = [int(metadata.row_group(at).total_byte_size) for at in range(metadata.num_row_groups)]
-    check_table(metadata.num_rows, metadata.num_columns, sum(groups), size)
-    return max(groups, default=0)
 
 
 # ------------------------------------------------------------------------------------------------- SQLite

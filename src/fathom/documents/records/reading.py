@@ -6,13 +6,13 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from fathom.documents.records.extracting import NoTextError
 from fathom.documents.records.extractor import extract_file
@@ -29,14 +29,18 @@ from fathom.documents.records.streams import (
     read_whole,
 )
 from fathom.documents.records.tables import read_csv, read_workbook
+from fathom.storage.arrow import ArrowStream
 from fathom.storage.encodings import older_encoding
-from fathom.storage.foreign import check_member, check_parquet, check_table
+from fathom.storage.foreign import check_member, check_table, open_regular
+from fathom.storage.parquet import DamagedTableError, ParquetFile, decoding, plain_bytes
 from fathom.types import FathomError
 
+if TYPE_CHECKING:
+    import polars as pl
+
 BATCH_ROWS = 64
-BATCH_BYTES = 1 << 30
+PIECE_BYTES = 1 << 27  # of the rows of a row group that are read at once
 COPIED_BYTES = 1 << 20
-_FILE_OF_ARROW = b"ARROW1"  # start of the file format; anything else is a stream
 AT_ONCE = 1 << 20  # characters read at a time
 NEAR = 2000  # bytes that show which encoding a text has
 LONGEST = 1 << 27  # maximum characters of an entry
@@ -141,9 +145,9 @@ def _read(
         case suffix if suffix in WORKBOOKS:
             return read_workbook(path, suffix, columns)
         case ".parquet":
-            return _read_parquet(path, columns)
+            return _read_table("Parquet", _parquet_frames(path, columns), columns)
         case ".arrow":
-            return _read_arrow(path, columns)
+            return _read_table("Arrow", _arrow_frames(path, columns), columns)
         case suffix if suffix in DOCUMENTS:
             return _read_document(path, suffix, text)
     return _read_text(path, text, divided)
@@ -321,104 +325,134 @@ def _record(number: int | None, value: object, listed: Sequence[str]) -> Record 
 # ------------------------------------------------------------------------------------------------------- tables
 
 
-def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+class Rows(NamedTuple):
+    """Consecutive rows of a table, and the columns whose texts are bytes in them, as not all are UTF-8."""
 
+    table: ParquetFile | ArrowStream
+    frame: "pl.DataFrame"
+    raw: Collection[str] = ()
+
+
+def _read_table(
+    kind: str,
+    frames: "Iterator[Rows]",
+    columns: frozenset[str] | None,
+) -> Iterator[Record | Fault]:
+    """The rows of a table, with all names, and the values of the requested ones.
+
+    Args:
+        kind: Its format.
+        frames: Its rows, some at a time.
+        columns: See ``read_records``.
+    """
     number = plain = 0
     try:
-        source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else path
-        size = source.size() if isinstance(source, pa.BufferReader) else path.stat().st_size
-        with pq.ParquetFile(source) as file:
-            names = file.schema_arrow.names
-            wanted = _wanted(names, columns)
-            if not wanted:
-                check_parquet(file.metadata, size)
-                # Names alone identify the content, and cost nothing to read.
-                yield from (Record(row + 1, dict.fromkeys(names)) for row in range(file.metadata.num_rows))
-                return
-            # Parquet treats a dot in a column's name as a path to a nested column.
-            dotted = any("." in name for name in wanted)
-            # Each row of a batch can hold the largest value, which is stored once.
-            rows = max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, check_parquet(file.metadata, size))))
-            for batch in file.iter_batches(batch_size=rows, columns=None if dotted else wanted):
-                plain += _plain_bytes(batch)
-                check_table(number, len(names), plain, size)
-                for index in range(batch.num_rows):
-                    number += 1
-                    yield _parse_row(number, names, wanted, batch, index)
+        for table, frame, raw in frames:
+            wanted = [name for name in _wanted(table.names, columns) if name in frame.columns]
+            for part in frame.iter_slices(BATCH_ROWS):
+                size = plain_bytes(part)
+                plain += size
+                check_table(number + part.height, len(table.names), plain, table.size)
+                # Large values are objects of Python one at a time.
+                for few in part.iter_slices(1) if size > AT_ONCE else (part,):
+                    yield from _parse_rows(number, table.names, few, wanted, raw)
+                    number += few.height
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
-    except (pa.ArrowException, OSError, ValueError) as error:
-        yield Fault(number + 1, f"the file is not valid Parquet: {_first_line(error)}")
+    except (OSError, ValueError) as error:
+        yield Fault(number + 1, f"the file is not valid {kind}: {_first_line(error)}")
 
 
-def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:
-    """An Arrow stream, as the ``datasets`` library keeps tables on disk, or an Arrow file."""
-    import pyarrow as pa
+def _parse_rows(
+    number: int, names: Sequence[str], frame: "pl.DataFrame", wanted: Sequence[str], raw: Collection[str]
+) -> Iterator[Record | Fault]:
+    values = {name: _values(frame[name], name in raw) for name in wanted}
+    for row in range(frame.height):
+        number += 1
+        fields = dict.fromkeys(names) | {name: column[row] for name, column in values.items()}
+        # Invalid UTF-8, dates out of range.
+        wrong = next((name for name in wanted if isinstance(fields[name], DamagedTableError)), None)
+        if wrong is None:
+            yield Record(number, fields)
+        else:
+            yield Fault(number, f"field {wrong!r} cannot be read: {fields[wrong]}")
 
-    number = plain = 0
+
+def _values(column: "pl.Series", raw: bool) -> list[object]:
+    """The values of a column, and errors in the place of those that cannot be read."""
+    with suppress(DamagedTableError), decoding():
+        values = column.to_list()
+        return list(map(_as_text, values)) if raw else values
+    values = []
+    for alone in column.to_frame().iter_slices(1):
+        try:
+            with decoding():
+                (value,) = alone.to_series().to_list()
+                values.append(_as_text(value) if raw else value)
+        except DamagedTableError as error:
+            values.append(error)
+    return values
+
+
+def _as_text(value: object) -> object:
+    """A value whose texts are bytes."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list):
+        return list(map(_as_text, value))
+    return {name: _as_text(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+
+
+def _parquet_frames(path: Path, columns: frozenset[str] | None) -> "Iterator[Rows]":
+    import polars as pl
+
+    file = ParquetFile(read_whole(path) if path.suffix.lower() in COMPRESSED else path)
+    wanted, raw = _wanted(file.names, columns), set[str]()
+    for group, height in enumerate(file.rows):
+        if not wanted:
+            # Names alone identify the content, and cost nothing to read.
+            yield Rows(file, pl.repeat(None, height, eager=True).alias("").to_frame())
+            continue
+        rows = file.rows_within(group, PIECE_BYTES)
+        for start in range(0, height, rows):
+            yield Rows(file, _piece(file, group, wanted, start, rows, raw), raw)
+
+
+def _piece(
+    file: ParquetFile, group: int, wanted: Sequence[str], start: int, rows: int, raw: set[str]
+) -> "pl.DataFrame":
+    """Rows of a row group; columns with texts that are not UTF-8 are added to ``raw`` and read as bytes."""
     try:
-        # Not memory-mapped: if the file shrank while being read, the process would crash.
-        source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else pa.OSFile(str(path))
-        with source:
-            size = source.size()
-            is_file = source.read(len(_FILE_OF_ARROW)) == _FILE_OF_ARROW
-            source.seek(0)
-            with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source) as table:
-                names = table.schema.names
-                wanted = _wanted(names, columns)
-                batches = (table.get_batch(at) for at in range(table.num_record_batches)) if is_file else table
-                for batch in batches:
-                    batch.validate(full=True)  # reading a damaged one would crash the process
-                    plain += _plain_bytes(batch)
-                    check_table(number + batch.num_rows, len(names), plain, size)
-                    for index in range(batch.num_rows):
-                        number += 1
-                        yield _parse_row(number, names, wanted, batch, index)
-    except DamagedError as error:
-        yield Fault(None, f"the file {error}")
-    except (pa.ArrowException, OSError, ValueError) as error:
-        yield Fault(number + 1, f"the file is not valid Arrow: {_first_line(error)}")
+        return file.read(group, wanted, start=start, rows=rows, raw=raw)
+    except DamagedTableError:
+        damaged = {name for name in wanted if name not in raw and not _is_readable(file, group, name, start, rows)}
+        if not damaged:
+            raise
+        raw |= damaged
+        return file.read(group, wanted, start=start, rows=rows, raw=raw)
 
 
-def _plain_bytes(batch: Any) -> int:
-    """Bytes of the values of a batch; texts that are stored once and referred to count each time."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain = int(batch.nbytes)
-    for column in batch.columns:
-        if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
-            plain += pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
-    return plain
+def _is_readable(file: ParquetFile, group: int, name: str, start: int, rows: int) -> bool:
+    try:
+        file.read(group, [name], start=start, rows=rows)
+    except DamagedTableError:
+        return False
+    return True
 
 
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(test(kind) for test in tests)
+def _arrow_frames(path: Path, columns: frozenset[str] | None) -> "Iterator[Rows]":
+    """The record batches of an Arrow stream, as the ``datasets`` library keeps tables on disk, or of an Arrow file."""
+    # Not mapped into memory: if the file shrank while being read, the process would crash.
+    with io.BytesIO(read_whole(path)) if path.suffix.lower() in COMPRESSED else open_regular(path) as stream:
+        table = ArrowStream(stream)
+        for frame in table.batches(_wanted(table.names, columns) or None):
+            yield Rows(table, frame)
 
 
 def _wanted(names: Sequence[str], columns: frozenset[str] | None) -> list[str]:
     """The columns to read: those of the given names, in any case."""
     folded = {name.casefold() for name in columns or ()}
-    return [name for name in names if columns is None or name.casefold() in folded]
-
-
-def _parse_row(number: int, names: list[str], wanted: list[str], batch: Any, index: int) -> Record | Fault:
-    """A row with all names, and the values of the requested ones."""
-    import pyarrow as pa
-
-    fields: dict[str, object] = dict.fromkeys(names)
-    for at, name in enumerate(batch.schema.names):
-        if name in wanted:
-            try:
-                fields[name] = batch.column(at)[index].as_py()
-            except (pa.ArrowException, ValueError) as error:  # invalid UTF-8, dates out of range
-                return Fault(number, f"field {name!r} cannot be read: {error}")
-    return Record(number, fields)
+    return [name for name in dict.fromkeys(names) if columns is None or name.casefold() in folded]
 
 
 def _first_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -128,14 +129,17 @@ def _decompress(path: Path) -> Iterator[bytes]:
 
 
 def _zst_frames(raw: Iterable[bytes]) -> Iterator[bytes]:
-    import zstandard
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
 
     def start() -> _Decompressor:
-        return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: 31})
 
     # A few bytes can stand for 128 KiB: in small pieces, so that not too much is unpacked before it is checked.
     pieces = (chunk[at : at + PIECE_BYTES] for chunk in raw for at in range(0, len(chunk), PIECE_BYTES))
-    return _frames(pieces, start, (zstandard.ZstdError,))
+    return _frames(pieces, start, (zstd.ZstdError,))
 
 
 def _frames(

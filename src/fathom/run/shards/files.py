@@ -21,6 +21,7 @@ from fathom.run.shards.store import Store
 from fathom.runfile.manifest import compare_runs
 from fathom.runfile.store import CHECKED, SPLIT
 from fathom.storage.checksums import check_content, check_format, row_checksum, with_checksum
+from fathom.storage.parquet import ParquetFile, ParquetWriter
 from fathom.types import FathomError, Json
 
 PLAN = "shards.json"
@@ -246,25 +247,21 @@ def one_each(rows: Iterable[Row]) -> list[Row]:
 
 def write_rows(rows: Sequence[Row], shard: Shard, digest: str) -> bytes:
     """Rows as a Parquet file that says which shard of which run they are of."""
-    import pyarrow
-    import pyarrow.parquet
+    import polars as pl
 
     about = {"format": str(FORMAT), "shard": shard.name, "digest": digest, "rows": str(len(rows))}
-    schema = _schema().with_metadata({f"fathom.{name}": value for name, value in about.items()})
-    values = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
-    arrays = [pyarrow.array(column, field.type) for column, field in zip(values, schema, strict=True)]
-    stream = io.BytesIO()
-    pyarrow.parquet.write_table(
-        pyarrow.Table.from_arrays(arrays, schema=schema), stream, compression="zstd", write_page_checksum=True
-    )
+    stream, schema = io.BytesIO(), _schema()
+    writer = ParquetWriter(stream, schema, {f"fathom.{name}": value for name, value in about.items()})
+    writer.write(pl.DataFrame(rows, schema=schema, orient="row", strict=True))
+    writer.close()
     return stream.getvalue()
 
 
-def _schema(columns: Sequence[str] = COLUMNS) -> Any:
-    import pyarrow
+def _schema() -> dict[str, Any]:
+    import polars as pl
 
-    kinds = {**dict.fromkeys(_WHOLE, pyarrow.int64()), **dict.fromkeys(_REAL, pyarrow.float64())}
-    return pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in columns])
+    kinds = {**dict.fromkeys(_WHOLE, pl.Int64), **dict.fromkeys(_REAL, pl.Float64)}
+    return {name: kinds.get(name, pl.String) for name in COLUMNS}
 
 
 def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
@@ -279,29 +276,30 @@ def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
     Raises:
         FathomError: It is damaged, of a newer version, or of another shard or run.
     """
-    import pyarrow
-    import pyarrow.parquet
+    import polars as pl
 
     try:
-        file = pyarrow.parquet.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
-        about = {
-            name.decode().removeprefix("fathom."): value.decode()
-            for name, value in (file.schema_arrow.metadata or {}).items()
-        }
+        file = ParquetFile(data, verify=True)
+        about = {name.removeprefix("fathom."): value for name, value in file.metadata.items()}
         check_format(where, int(about["format"]), FORMAT, _ADVICE)
         if about["digest"] != digest:
             raise FathomError(f"{where}: holds {about['shard']} of another run; {_ADVICE}")
         if about["shard"] != shard.name:
             raise FathomError(f"{where}: holds {about['shard']} of this run, not {shard.name}; {_ADVICE}")
-        table = file.read()
-        for name in [name for name in UNCHECKED if name not in table.column_names]:
-            column = pyarrow.array([UNCHECKED[name]] * len(table), _schema().field(name).type)
-            table = table.add_column(min(COLUMNS.index(name), table.num_columns), name, column)
-        if not table.schema.equals(_schema()):
+        schema = _schema()
+        if [name for name in COLUMNS if name in file.names or name not in UNCHECKED] != file.names:
             raise ValueError("unexpected columns")
-        rows = list(zip(*(table[name].to_pylist() for name in COLUMNS), strict=True))
+        rows: list[Row] = []
+        for group in range(len(file.rows)):
+            table = file.read(group)
+            missing = [pl.lit(value, schema[name]).alias(name) for name, value in UNCHECKED.items()]
+            table = table.with_columns(column for column in missing if column.meta.output_name() not in table.columns)
+            table = table.select(COLUMNS)
+            if dict(table.schema) != schema:
+                raise ValueError("unexpected columns")
+            rows += table.rows()
         intact = len(rows) == int(about["rows"])
-    except (pyarrow.ArrowException, KeyError, ValueError, OSError) as error:
+    except (KeyError, ValueError, OSError) as error:
         raise FathomError(f"{where}: damaged ({error}); {_ADVICE}") from None
     if not intact or any(row_checksum(row[: len(_SUMMED)]) != row[-1] for row in rows):
         raise FathomError(f"{where}: damaged (checksum mismatch); {_ADVICE}")

@@ -225,16 +225,12 @@ class BuiltSuite:
 
     def sizes(self) -> dict[str, int]:
         """Characters of all texts by document id, in the order of the file."""
-        import pyarrow.compute
-
         sizes: dict[str, int] = {}
         with readable(self.folder / DOCUMENTS):
             file = open_table(self._documents)
-            for group in range(file.num_row_groups):
-                table = file.read_row_group(group, columns=["id", "text"])
-                sizes |= zip(
-                    table["id"].to_pylist(), pyarrow.compute.utf8_length(table["text"]).to_pylist(), strict=True
-                )
+            for group in range(len(file.rows)):
+                table = file.read(group, ["id", "text"])
+                sizes |= zip(table["id"], table["text"].str.len_chars(), strict=True)
         return sizes
 
     def documents(self, only: Collection[str]) -> dict[str, Document]:

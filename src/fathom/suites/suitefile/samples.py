@@ -9,10 +9,14 @@ from itertools import chain
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fathom.storage.parquet import ParquetWriter
 from fathom.suites.suitefile.texts import need_columns, open_table, readable
 from fathom.types import Facet, Part, Sample, Span
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SAMPLES = "samples.parquet"
 FACTS = (
@@ -30,32 +34,9 @@ class SampleWriter:
     """Writes samples one by one into ``samples.parquet``, in groups."""
 
     def __init__(self, folder: Path) -> None:
-        import pyarrow
-        import pyarrow.parquet
-
-        text, integer = pyarrow.string(), pyarrow.int32()
-        part = pyarrow.struct([("text", text), ("doc", text), ("start", integer), ("end", integer)])
-        self._schema = pyarrow.schema(
-            [
-                ("id", text),
-                ("item", text),
-                ("task", text),
-                ("language", text),
-                ("length", integer),
-                ("tokens", integer),
-                ("chance", pyarrow.float64()),
-                ("targets", pyarrow.list_(text)),
-                ("facets", text),
-                ("asked", text),
-                ("thinking", text),
-                ("thinking_tokens", integer),
-                ("inputs", text),
-                ("parts", pyarrow.list_(part)),
-            ]
-        )
-        self._writer = pyarrow.parquet.ParquetWriter(
-            folder / SAMPLES, self._schema, compression="zstd", write_page_checksum=True
-        )
+        self._schema = _schema()
+        self._stream = (folder / SAMPLES).open("wb")
+        self._writer = ParquetWriter(self._stream, self._schema)
         self._records: list[dict[str, object]] = []
         self._size = 0
 
@@ -67,19 +48,43 @@ class SampleWriter:
             self._flush()
 
     def _flush(self) -> None:
-        import pyarrow
+        import polars as pl
 
         if self._records:
-            self._writer.write_table(pyarrow.Table.from_pylist(self._records, schema=self._schema))
+            columns = {name: [record[name] for record in self._records] for name in self._schema}
+            self._writer.write(pl.DataFrame(columns, schema=self._schema))
             self._records, self._size = [], 0
 
     def __enter__(self) -> SampleWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        if kind is None:
-            self._flush()
-        self._writer.close()
+        with self._stream:
+            if kind is None:
+                self._flush()
+                self._writer.close()
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    part = pl.Struct({"text": pl.String, "doc": pl.String, "start": pl.Int32, "end": pl.Int32})
+    return {
+        "id": pl.String,
+        "item": pl.String,
+        "task": pl.String,
+        "language": pl.String,
+        "length": pl.Int32,
+        "tokens": pl.Int32,
+        "chance": pl.Float64,
+        "targets": pl.List(pl.String),
+        "facets": pl.String,
+        "asked": pl.String,
+        "thinking": pl.String,
+        "thinking_tokens": pl.Int32,
+        "inputs": pl.String,
+        "parts": pl.List(part),
+    }
 
 
 def add_facets(folder: Path, facets: Mapping[str, Mapping[str, Facet]]) -> None:
@@ -106,15 +111,13 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
     """
     with readable(path):
         file = open_table(path)
-        need_columns(path, file.schema_arrow.names, ("id",))
-        # Each on its own: batches of several would hold more long prompts than were written together.
-        batches = (file.iter_batches(_GROUP, row_groups=[at], columns=columns) for at in range(file.num_row_groups))
-        for batch in chain.from_iterable(batches):
-            if "parts" not in batch.schema.names:
-                yield batch.to_pylist()
-                continue
-            plain = batch.drop_columns(["parts"]).to_pylist()
-            yield [record | {"parts": parts} for record, parts in zip(plain, _parts(batch["parts"]), strict=True)]
+        need_columns(path, file.names, ("id",))
+        names = [name for name in columns if name in file.names] if columns else None
+        for group in range(len(file.rows)):
+            frame = file.read(group, names)
+            # No more than were written together: files of earlier versions may have larger groups.
+            for part in frame.iter_slices(_GROUP):
+                yield _records(part)
 
 
 class SamplesById(Mapping[str, Sample]):
@@ -123,11 +126,9 @@ class SamplesById(Mapping[str, Sample]):
     def __init__(self, path: Path) -> None:
         with readable(path):
             self._file = open_table(path)
-            need_columns(path, self._file.schema_arrow.names, ("id",))
+            need_columns(path, self._file.names, ("id",))
             self._group: dict[str, int] = {
-                id: group
-                for group in range(self._file.num_row_groups)
-                for id in self._file.read_row_group(group, columns=["id"])["id"].to_pylist()
+                id: group for group in range(len(self._file.rows)) for id in self._file.read(group, ["id"])["id"]
             }
         self._path = path
         self._held: dict[int, dict[str, Sample]] = {}  # by group, the most recent last
@@ -150,19 +151,24 @@ class SamplesById(Mapping[str, Sample]):
 
     def _read(self, group: int) -> dict[str, Sample]:
         with readable(self._path):
-            table = self._file.read_row_group(group)
-            plain = table.drop_columns(["parts"]).to_pylist()
-            recipes = _parts(table["parts"].combine_chunks())
-            records = [record | {"parts": parts} for record, parts in zip(plain, recipes, strict=True)]
-            return {record["id"]: sample_of(record) for record in records}
+            return {record["id"]: sample_of(record) for record in _records(self._file.read(group))}
 
 
-def _parts(column: Any) -> Iterator[tuple[Part, ...]]:
-    """Recipes of a column, decoded field by field: decoding them as dictionaries would be slower than a request."""
-    fields = (field.to_pylist() for field in column.flatten().flatten())
-    flat = [text if doc is None else Span(doc, start, end) for text, doc, start, end in zip(*fields, strict=True)]
+def _records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows; recipes are decoded field by field, as dictionaries they would be slower than a request."""
+    if "parts" not in frame.columns:
+        return frame.to_dicts()
+    plain = frame.drop("parts").to_dicts()
+    return [record | {"parts": parts} for record, parts in zip(plain, _parts(frame["parts"]), strict=True)]
+
+
+def _parts(column: pl.Series) -> Iterator[tuple[Part, ...]]:
+    sizes = column.list.len().to_list()
+    fields = (column.filter(column.list.len() > 0) if 0 in sizes else column).explode().struct.unnest()
+    columns = (fields[name].to_list() for name in ("text", "doc", "start", "end"))
+    flat = [text if doc is None else Span(doc, start, end) for text, doc, start, end in zip(*columns, strict=True)]
     start = 0
-    for size in column.value_lengths().to_pylist():
+    for size in sizes:
         yield tuple(flat[start : start + size])
         start += size
 

@@ -4,13 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fathom.storage.foreign import check_parquet
+from fathom.storage.parquet import ParquetFile, ParquetWriter, decoding
 from fathom.types import Document, FathomError
-
-if TYPE_CHECKING:
-    from pyarrow.parquet import ParquetFile
 
 DOCUMENTS = "documents.parquet"
 TOGETHER = 4_000_000  # characters of documents per group
@@ -23,11 +20,9 @@ class Texts(Mapping[str, str]):
     def __init__(self, path: Path) -> None:
         with readable(path):
             self._file = open_table(path)
-            need_columns(path, self._file.schema_arrow.names, ("id", "text"))
+            need_columns(path, self._file.names, ("id", "text"))
             self._group: dict[str, int] = {
-                id: group
-                for group in range(self._file.num_row_groups)
-                for id in self._file.read_row_group(group, columns=["id"])["id"].to_pylist()
+                id: group for group in range(len(self._file.rows)) for id in self._file.read(group, ["id"])["id"]
             }
         self._path = path
         self._held: dict[int, dict[str, str]] = {}  # by group, the most recent last
@@ -49,8 +44,8 @@ class Texts(Mapping[str, str]):
 
     def _read(self, group: int) -> dict[str, str]:
         with readable(self._path):
-            table = self._file.read_row_group(group, columns=["id", "text"])
-            texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+            table = self._file.read(group, ["id", "text"])
+            texts = dict(zip(table["id"], table["text"], strict=True))
             self._size += sum(map(len, texts.values()))
         while self._held and self._size > HELD:
             oldest = self._held.pop(next(iter(self._held)))
@@ -58,18 +53,14 @@ class Texts(Mapping[str, str]):
         return texts
 
 
-def open_table(path: Path) -> "ParquetFile":
-    """Open a Parquet file of a suite; its pages are checked as they are read.
+def open_table(path: Path) -> ParquetFile:
+    """Open a Parquet file of a suite; its content is compared with its checksums as it is read.
 
     Raises:
+        DamagedTableError: It is damaged.
         OSError: It cannot be read, or states more than its size explains.
-        pyarrow.ArrowException: It is damaged.
     """
-    import pyarrow.parquet
-
-    file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
-    check_parquet(file.metadata, path.stat().st_size)
-    return file
+    return ParquetFile(path, verify=True)
 
 
 def need_columns(path: Path, present: Sequence[str], needed: Sequence[str]) -> None:
@@ -89,38 +80,29 @@ def readable(path: Path) -> Iterator[None]:
     Raises:
         FathomError: The file is damaged.
     """
-    import pyarrow
-
     try:
-        yield
+        with decoding():
+            yield
     # Unexpected content raises one of the others.
-    except (OSError, pyarrow.ArrowException, TypeError, ValueError, LookupError, AttributeError) as error:
+    except (OSError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise FathomError(f"{path}: damaged ({error}); build the suite again with `force`") from error
 
 
 def write_documents(folder: Path, documents: Sequence[Document]) -> None:
     """Write the texts that recipes refer to."""
-    import pyarrow
-    import pyarrow.parquet
+    import polars as pl
 
-    columns = ("id", "text", "source", "language", "title", "licence")
-    schema = pyarrow.schema([(name, pyarrow.string()) for name in columns])
+    schema: dict[str, Any] = dict.fromkeys(("id", "text", "source", "language", "title", "licence"), pl.String)
     if any(document.pages for document in documents):
-        schema = schema.append(pyarrow.field("pages", pyarrow.list_(pyarrow.int32())))
-    path = folder / DOCUMENTS
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
+        schema["pages"] = pl.List(pl.Int32)
+    with (folder / DOCUMENTS).open("wb") as stream:
+        writer = ParquetWriter(stream, schema)
         for group in _grouped(documents):
-            content = [_column(group, name) for name in columns]
-            if "pages" in schema.names:
-                content.append(pyarrow.array([list(document.pages) for document in group], schema.field("pages").type))
-            writer.write_table(pyarrow.table(content, schema=schema))
-
-
-def _column(documents: Sequence[Document], name: str) -> Any:
-    import pyarrow
-
-    # Encoded here: pyarrow would keep the UTF-8 of every text in memory for as long as the text exists.
-    return pyarrow.array([getattr(document, name).encode() for document in documents], pyarrow.string())
+            columns: dict[str, Any] = {name: [getattr(document, name) for document in group] for name in schema}
+            # Encoded here: polars would keep the UTF-8 of every text in memory for as long as the text exists.
+            columns["text"] = pl.Series([text.encode() for text in columns["text"]], dtype=pl.Binary).cast(pl.String)
+            writer.write(pl.DataFrame(columns, schema=schema))
+        writer.close()
 
 
 def _grouped(documents: Sequence[Document]) -> Iterator[list[Document]]:

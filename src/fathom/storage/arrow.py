@@ -1,0 +1,219 @@
+"""Arrow streams and files by record batch, for polars, which reads whole ones.
+
+A batch is handed to polars as a stream or file of its own. What its message states is checked first; ``Message.fbs``,
+``File.fbs`` and ``Schema.fbs`` of Apache Arrow number the fields.
+"""
+
+from collections.abc import Iterator, Sequence
+from struct import iter_unpack, pack_into, unpack_from
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from fathom.storage.foreign import check_table
+from fathom.storage.parquet import DamagedTableError, decoding
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FILE = b"ARROW1"
+_CONTINUED = b"\xff\xff\xff\xff"
+_END = _CONTINUED + bytes(4)
+_SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
+_I64 = "<q"
+_BLOCK, _BLOCK_BYTES = "<qi4xq", 24  # where a message is in a file, and the sizes of its two parts
+
+
+class ArrowStream:
+    """An Arrow stream or file of which one record batch is in memory at a time.
+
+    Attributes:
+        size: Bytes of the file.
+        names: Names of the columns.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        """Read the schema.
+
+        Args:
+            stream: The file.
+
+        Raises:
+            DamagedTableError: It is not an Arrow file.
+            OSError: It cannot be read.
+        """
+        self._stream = stream
+        self.size = stream.seek(0, 2)
+        self._schema = self._footer = b""
+        with decoding():
+            stream.seek(0)
+            if stream.read(len(_FILE)) == _FILE:
+                stream.seek(max(0, self.size - len(_FILE) - 4))
+                (length,) = unpack_from("<i", self._taken(4))
+                stream.seek(max(0, self.size - len(_FILE) - 4 - length))
+                self._footer = self._taken(length)
+            else:
+                first = next(self._messages(), None)
+                if first is None or first.kind != _SCHEMA:
+                    raise DamagedTableError("it does not start with a schema")
+                self._schema = first.head + first.body
+            self.names = self._alone([], []).columns
+
+    def batches(self, columns: Sequence[str] | None = None) -> "Iterator[pl.DataFrame]":
+        """The record batches.
+
+        Args:
+            columns: Names of the columns to read; None for all.
+
+        Raises:
+            DamagedTableError: One is damaged.
+            OSError: One cannot be read, or is more than the file's size explains.
+        """
+        dictionaries: dict[int, _Message] = {}
+        plain = 0
+        with decoding():
+            for message in self._messages():
+                if message.kind == _DICTIONARY:
+                    if message.header.number(2, "<B"):
+                        raise DamagedTableError("it has a dictionary in parts, which polars cannot read")
+                    dictionaries[message.header.number(0, _I64)] = message
+                    plain += self._check(message.header.table(1), message.body)
+                if message.kind != _BATCH:
+                    continue
+                plain += self._check(message.header, message.body)
+                plain += sum(len(dictionary.body) for dictionary in dictionaries.values())
+                check_table(0, 0, plain, self.size)
+                frame = self._alone(list(dictionaries.values()), [message], columns)
+                if frame.height != message.header.number(0, _I64):
+                    raise DamagedTableError("a record batch has other rows than it states")
+                yield frame
+
+    def _alone(
+        self, dictionaries: "Sequence[_Message]", batches: "Sequence[_Message]", columns: Sequence[str] | None = None
+    ) -> "pl.DataFrame":
+        """What a stream or file with these messages alone holds."""
+        import polars as pl
+
+        wanted = None if columns is None else list(columns)
+        pieces = [piece for message in (*dictionaries, *batches) for piece in (message.head, message.body)]
+        if not self._footer:
+            return pl.read_ipc_stream(b"".join((self._schema, *pieces, _END)), columns=wanted)
+        footer = bytearray(self._footer)
+        table, place = _Table(self._footer, *unpack_from("<I", footer)), 8
+        for number, messages in ((2, dictionaries), (3, batches)):
+            at = table.vector(number)
+            if at:
+                pack_into("<I", footer, at, len(messages))
+            for message in messages:
+                pack_into(_BLOCK, footer, at + 4, place, len(message.head), len(message.body))
+                place += len(message.head) + len(message.body)
+                at += _BLOCK_BYTES
+        end = len(footer).to_bytes(4, "little") + _FILE
+        return pl.read_ipc(b"".join((_FILE, bytes(2), *pieces, _END, footer, end)), columns=wanted)
+
+    def _messages(self) -> "Iterator[_Message]":
+        """All messages, of a file its dictionaries and batches."""
+        if self._footer:
+            table = _Table(self._footer, *unpack_from("<I", self._footer))
+            for at in (*table.blocks(2), *table.blocks(3)):
+                self._stream.seek(max(0, unpack_from(_BLOCK, self._footer, at)[0]))
+                message = self._message()
+                if message is None:
+                    raise DamagedTableError("it points outside itself")
+                yield message
+            return
+        self._stream.seek(0)
+        while message := self._message():
+            yield message
+
+    def _message(self) -> "_Message | None":
+        """The message at this place; None at the end of a stream."""
+        start = self._stream.read(4)
+        prefix = start if start == _CONTINUED else b""  # which streams of early versions lack
+        start = self._taken(4) if prefix else start
+        if start in (b"", bytes(4)):
+            return None
+        metadata = self._taken(unpack_from("<i", start)[0])
+        table = _Table(metadata, *unpack_from("<I", metadata))
+        body = self._taken(table.number(3, _I64))
+        return _Message(table.number(1, "<B"), table.table(2), prefix + start + metadata, body)
+
+    def _taken(self, length: int) -> bytes:
+        taken = self._stream.read(length) if 0 <= length <= self.size else b""
+        if len(taken) != length:
+            raise DamagedTableError("it is cut off, or states sizes that it does not have")
+        return taken
+
+    def _check(self, batch: "_Table", body: bytes) -> int:
+        """Check what a record batch states; its bytes unpacked."""
+        plain = 0
+        packed = batch.has(3)
+        for offset, length in batch.pairs(2):
+            if offset < 0 or length < 0 or offset + length > len(body):
+                raise DamagedTableError("a record batch points outside itself")
+            (unpacked,) = unpack_from(_I64, body, offset) if packed and length else (-1,)
+            if unpacked < -1:
+                raise DamagedTableError("a buffer has a negative size")
+            plain += length if unpacked == -1 else unpacked
+        lengths = [length for length, _ in batch.pairs(1)]
+        rows = batch.number(0, _I64)
+        if min(rows, *lengths, 0) < 0:
+            raise DamagedTableError("a record batch has a negative number of values")
+        check_table(rows, 1, plain, self.size, sum(lengths))
+        return plain
+
+
+class _Message(NamedTuple):
+    kind: int
+    header: "_Table"
+    head: bytes
+    body: bytes
+
+
+class _Table:
+    """A table of FlatBuffers."""
+
+    def __init__(self, content: bytes, at: int) -> None:
+        self._content, self._at = content, at
+
+    def _field(self, number: int) -> int:
+        """Where a field is; 0 if it is absent."""
+        start = self._at - self._unpacked("<i", self._at)
+        if 4 + 2 * number >= self._unpacked("<H", start):
+            return 0
+        offset = self._unpacked("<H", start + 4 + 2 * number)
+        return self._at + offset if offset else 0
+
+    def _unpacked(self, kind: str, at: int) -> int:
+        if at < 0:
+            raise DamagedTableError("a message points outside itself")
+        return int(unpack_from(kind, self._content, at)[0])
+
+    def has(self, number: int) -> bool:
+        """Whether it has a field."""
+        return self._field(number) > 0
+
+    def number(self, number: int, kind: str) -> int:
+        """A number; 0 if it is absent."""
+        at = self._field(number)
+        return self._unpacked(kind, at) if at else 0
+
+    def table(self, number: int) -> "_Table":
+        """A table within this one."""
+        at = self._field(number)
+        return _Table(self._content, at + self._unpacked("<I", at))
+
+    def vector(self, number: int) -> int:
+        """Where a list starts, with the number of its entries; 0 if it is absent."""
+        at = self._field(number)
+        return at + self._unpacked("<I", at) if at else 0
+
+    def pairs(self, number: int) -> list[tuple[int, int]]:
+        """A list of pairs of numbers; empty if it is absent."""
+        at = self.vector(number)
+        count = self._unpacked("<I", at) if at else 0
+        return list(iter_unpack("<qq", self._content[at + 4 : at + 4 + 16 * count]))
+
+    def blocks(self, number: int) -> range:
+        """Where the entries of a list of blocks are."""
+        at = self.vector(number)
+        count = self._unpacked("<I", at) if at else 0
+        return range(at + 4, at + 4 + _BLOCK_BYTES * count, _BLOCK_BYTES)

@@ -1,0 +1,296 @@
+"""Parquet files by row group and Arrow files by record batch: read as pyarrow reads them, checked before they are."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fathom.documents.records import Fault, Record, read_records
+from fathom.storage import parquet
+from fathom.storage.arrow import ArrowStream
+from fathom.storage.foreign import RefusedFileError
+from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter, plain_bytes
+
+ROOT = Path(__file__).parents[1]
+WORDS = ["", "x", "Größe", "船" * 300]
+COLUMNS: dict[str, pa.Array] = {
+    "text": pa.array([*WORDS, None]),
+    "large": pa.array([*WORDS, None], pa.large_string()),
+    "view": pa.array([*WORDS, None], pa.string_view()),
+    "bytes": pa.array([b"\xff", b"", None, b"a", b"b"]),
+    "fixed": pa.array([b"ab", None, b"cd", b"ef", b"gh"], pa.binary(2)),
+    "category": pa.array(["a", "b", None, "a", "a"]).dictionary_encode(),
+    "whole": pa.array([1, None, -(2**62), 0, 5]),
+    "unsigned": pa.array([2**64 - 1, None, 0, 1, 2], pa.uint64()),
+    "real": pa.array([0.1, None, float("inf"), 2, 3]),
+    "yes": pa.array([True, None, False, True, True]),
+    "nothing": pa.nulls(5),
+    "money": pa.array([Decimal("1.50"), None, Decimal("-2.25"), Decimal(0), Decimal(1)]),
+    "day": pa.array([dt.date(2024, 2, 29), None, dt.date(1, 1, 1), dt.date(1970, 1, 1), dt.date(9999, 12, 31)]),
+    "moment": pa.array([dt.datetime(2024, 2, 29, 1, 2, 3, 4), None, *[dt.datetime(1970, 1, 1)] * 3]),
+    "hour": pa.array([dt.time(1, 2, 3), None, *[dt.time(0)] * 3]),
+    "list": pa.array([["a", None], None, [], ["船"], ["b", "c"]]),
+    "fixed list": pa.array([[1, 2], None, [3, 4], [5, 6], [7, 8]], pa.list_(pa.int32(), 2)),
+    "deep": pa.array([[["a"], []], None, [], [None], [["b"], ["c", None]]]),
+    "object": pa.array([{"a": 1, "b": ["x"]}, None, {"a": None, "b": None}, {"a": 2, "b": []}, {"a": 3, "b": ["y"]}]),
+    "objects": pa.array([[{"a": "x", "b": {"c": 1.5}}], None, [], [None], [{"a": None, "b": None}]]),
+    "categories": pa.array([["a", "b"], None, [], ["a"], ["a"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    "a.dot": pa.array(["1", "2", "3", "4", "5"]),
+}
+TABLE = pa.table(COLUMNS)
+
+
+def as_parquet(table: pa.Table, **settings: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(table, out, **settings)
+    return out.getvalue()
+
+
+def as_arrow(table: pa.Table, new: Callable[..., Any] = pa.ipc.new_stream, packed: str | None = None) -> bytes:
+    out = io.BytesIO()
+    with new(out, table.schema, options=pa.ipc.IpcWriteOptions(compression=packed)) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return out.getvalue()
+
+
+def as_polars_has_it(table: pa.Table) -> bytes:
+    """A file whose schema is in its footer alone."""
+    out = io.BytesIO()
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    frame.write_ipc(out)
+    return out.getvalue()
+
+
+SOME = {"delta": ["text", "whole"], "file of polars": ["text", "whole", "category", "list", "objects"]}
+"""Columns of the files that have not all."""
+CONTENTS = {
+    "pages of version 1": as_parquet(TABLE, row_group_size=2),
+    "pages of version 2, zstd": as_parquet(TABLE, row_group_size=2, data_page_version="2.0", compression="zstd"),
+    "no dictionaries, gzip": as_parquet(TABLE, use_dictionary=False, compression="gzip"),
+    "brotli, checksums": as_parquet(TABLE, compression="brotli", write_page_checksum=True),
+    "file of polars": as_polars_has_it(TABLE.select(SOME["file of polars"])),
+    "delta": as_parquet(
+        TABLE.select(SOME["delta"]),
+        use_dictionary=False,
+        column_encoding={"text": "DELTA_BYTE_ARRAY", "whole": "DELTA_BINARY_PACKED"},
+    ),
+    "stream": as_arrow(TABLE),
+    "file": as_arrow(TABLE, pa.ipc.new_file),
+    "stream, zstd": as_arrow(TABLE, packed="zstd"),
+    "file, lz4": as_arrow(TABLE, pa.ipc.new_file, packed="lz4"),
+}
+
+
+def in_file(folder: Path, content: bytes) -> Path:
+    path = folder / ("a.parquet" if content.startswith(b"PAR1") else "a.arrow")
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_all_types_are_read_as_pyarrow_reads_them(tmp_path: Path, name: str) -> None:
+    table = TABLE.select(SOME.get(name, TABLE.column_names))
+    records = list(read_records(in_file(tmp_path, CONTENTS[name])))
+    assert records == [Record(number, row) for number, row in enumerate(table.to_pylist(), start=1)]
+
+
+def test_files_of_data_sets_have_types_that_no_table_of_ours_has(tmp_path: Path) -> None:
+    """A table that ``datasets`` stored on disk: its types are in the schema's metadata, which is no one's business."""
+    table = TABLE.select(["text", "list"]).replace_schema_metadata({"huggingface": '{"info": {"features": {}}}'})
+    for content in (as_arrow(table), as_parquet(table)):
+        records = list(read_records(in_file(tmp_path, content), frozenset(["TEXT"])))
+        assert [record.fields for record in records if isinstance(record, Record)] == [
+            {"text": text, "list": None} for text in TABLE["text"].to_pylist()
+        ]
+
+
+def test_what_is_written_frame_by_frame_is_one_file_for_every_reader(tmp_path: Path) -> None:
+    frames = [pl.DataFrame({"a": [f"{part}"] * part, "b": [[part, None]] * part}) for part in (3, 1, 70)]
+    path = tmp_path / "a.parquet"
+    with path.open("wb") as stream:
+        writer = ParquetWriter(stream, frames[0].schema, {"about": "it"})
+        for frame in frames:
+            writer.write(frame)
+        writer.close()
+    whole = pl.concat(frames)
+    assert pl.read_parquet(path).equals(whole)
+    assert pq.read_table(path).to_pylist() == whole.to_dicts()
+    assert pq.read_metadata(path).num_row_groups == 3
+    file = ParquetFile(path, verify=True)
+    assert (file.rows, file.names, file.metadata) == ([3, 1, 70], ["a", "b"], {"about": "it"})
+    assert [file.read(group, ["a"]).to_dicts() for group in range(3)] == [
+        frame.select("a").to_dicts() for frame in frames
+    ]
+    assert file.read(2, start=68, rows=9).equals(frames[2][68:])
+
+
+def test_a_file_without_rows_has_its_columns(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    ParquetWriter(stream, {"a": pl.String, "b": pl.List(pl.Int32)}).close()
+    assert pl.read_parquet(stream.getvalue()).schema == {"a": pl.String, "b": pl.List(pl.Int32)}
+    for content in (stream.getvalue(), as_parquet(TABLE[:0]), as_arrow(TABLE[:0])):
+        assert list(read_records(in_file(tmp_path, content))) == []
+
+
+def test_only_the_row_group_and_the_columns_that_are_asked_for_are_read(tmp_path: Path) -> None:
+    path = in_file(tmp_path, as_parquet(pa.table({"a": ["x", "y"], "b": ["1", "2"]}), row_group_size=1))
+    file = ParquetFile(path)
+    group = pq.read_metadata(path).row_group(1)
+    content = bytearray(path.read_bytes())
+    kept = group.column(1)
+    start, end = kept.dictionary_page_offset, kept.dictionary_page_offset + kept.total_compressed_size
+    content[4:start] = bytes(start - 4)
+    path.write_bytes(content[:end])
+    assert file.read(1, ["b"]).to_dicts() == [{"b": "2"}]
+    with pytest.raises(DamagedTableError):
+        file.read(0)
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_damaged(tmp_path: Path) -> None:
+    path = in_file(tmp_path, as_parquet(pa.table({"a": [str(number) for number in range(9999)]}), row_group_size=999))
+    file = ParquetFile(path)
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(DamagedTableError, match="cut off"):
+        file.read(9)
+
+
+def damaged(content: bytes, turns: int) -> list[bytes]:
+    rng = Random(5)
+    changed = []
+    for _ in range(turns):
+        data = bytearray(content)
+        for _ in range(rng.choice((1, 1, 3))):
+            at = rng.randrange(len(data))
+            data[at] = rng.choice((data[at] ^ 1 << rng.randrange(8), 0, 127, 255))
+        changed.append(bytes(data))
+    return changed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_damaged_file_gives_rows_and_faults_and_no_panic(tmp_path: Path, name: str) -> None:
+    faults = 0
+    for content in damaged(CONTENTS[name], 150):
+        faults += any(isinstance(record, Fault) for record in read_records(in_file(tmp_path, content)))
+    assert faults > 20
+
+
+def test_a_page_with_another_checksum_is_refused_where_they_are_compared() -> None:
+    ours = io.BytesIO()
+    writer = ParquetWriter(ours, {"a": pl.Int64})
+    writer.write(pl.DataFrame({"a": [1, 2, 3]}))
+    writer.close()
+    for content in (ours.getvalue(), as_parquet(pa.table({"a": [1, 2, 3]}), write_page_checksum=True)):
+        column = pq.read_metadata(io.BytesIO(content)).row_group(0).column(0)
+        start = column.dictionary_page_offset or column.data_page_offset
+        data = bytearray(content)
+        data[start + column.total_compressed_size - 1] ^= 1
+        assert ParquetFile(content, verify=True).read(0).height == 3
+        with pytest.raises(DamagedTableError, match="another checksum"):
+            ParquetFile(bytes(data), verify=True).read(0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PAR1",
+        b"PAR1PAR1",
+        b"PAR1\xff\xff\xff\xffPAR1",
+        b"PAR1" + b"\x19" * 90_000 + (90_000).to_bytes(4, "little") + b"PAR1",  # lists in lists
+        b"PAR1" + b"\x1c" * 90_000 + (90_000).to_bytes(4, "little") + b"PAR1",  # structures in structures
+        b"PAR1" + b"\x19\xfc" + b"\xff\xff\xff\x7f" + bytes(90_000) + (90_006).to_bytes(4, "little") + b"PAR1",
+    ],
+    ids=["empty", "short", "no footer", "long footer", "lists", "structures", "a long list"],
+)
+def test_a_footer_that_is_none_is_refused(content: bytes) -> None:
+    with pytest.raises(DamagedTableError):
+        ParquetFile(content)
+
+
+def test_a_footer_of_too_many_values_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = as_parquet(pa.table({f"c{number}": [1] for number in range(100)}))
+    assert len(ParquetFile(content).names) == 100
+    monkeypatch.setattr(parquet, "MOST_VALUES", 1000)
+    with pytest.raises(DamagedTableError, match="more than 1,000 values"):
+        ParquetFile(content)
+
+
+def test_texts_that_are_stored_once_count_each_time() -> None:
+    once = pa.array(["x" * 1000] * 500).dictionary_encode()
+    nested = pa.ListArray.from_arrays(pa.array(range(501), pa.int32()), once)
+    for array in (once, nested, pa.StructArray.from_arrays([once], ["a"])):
+        table = pa.table({"a": array})
+        (batch,) = ArrowStream(io.BytesIO(as_arrow_at_once(table))).batches()
+        for frame in (batch, ParquetFile(as_parquet(table)).read(0)):
+            assert plain_bytes(frame) >= 500_000
+
+
+def as_arrow_at_once(table: pa.Table) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+def test_arrow_batches_that_unpack_to_more_than_their_size_explains_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = as_arrow(pa.table({"a": ["x" * 1_000_000]}), packed="zstd")
+    monkeypatch.setattr("fathom.storage.foreign.SMALL", 1 << 16)
+    with pytest.raises(RefusedFileError, match="compressed"):
+        list(ArrowStream(io.BytesIO(content)).batches())
+
+
+def test_dictionaries_of_a_stream_may_change_between_batches_and_not_grow(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    parts = [pa.table({"a": pa.array(words).dictionary_encode()}) for words in (["x", "y"], ["z"], ["y", "z", "z"])]
+    with pa.ipc.new_stream(out, parts[0].schema) as writer:
+        for part in parts:
+            writer.write_table(part)
+    assert column_of(tmp_path, out.getvalue()) == ["x", "y", "z", "y", "z", "z"]
+    out = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+    grown = pa.array(["x", "y", "z"])
+    with pa.ipc.new_stream(out, parts[0].schema, options=options) as writer:
+        for size in (1, 3):
+            codes = pa.array([size - 1], pa.int32())
+            writer.write_table(pa.table({"a": pa.DictionaryArray.from_arrays(codes, grown[:size])}))
+    with pytest.raises(DamagedTableError, match="dictionary in parts"):
+        list(ArrowStream(io.BytesIO(out.getvalue())).batches())
+
+
+def column_of(folder: Path, content: bytes) -> Sequence[object]:
+    return [record.fields["a"] for record in read_records(in_file(folder, content)) if isinstance(record, Record)]
+
+
+def test_a_large_row_group_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heights = []
+    real = pl.DataFrame.iter_slices
+
+    def noted(frame: pl.DataFrame, n_rows: int = 10_000) -> Any:
+        heights.append(frame.height)
+        return real(frame, n_rows)
+
+    monkeypatch.setattr(pl.DataFrame, "iter_slices", noted)
+    monkeypatch.setattr("fathom.documents.records.reading.PIECE_BYTES", 100_000)
+    texts = [f"{number} " * 100 for number in range(2000)]
+    assert column_of(tmp_path, as_parquet(pa.table({"a": texts}))) == texts
+    assert max(heights) < 1000
+
+
+def test_nothing_needs_pyarrow() -> None:
+    """It is as large as polars; only tests compare with it."""
+    names = [path for path in (ROOT / "src").rglob("*.py") if "import pyarrow" in path.read_text(encoding="utf-8")]
+    assert names == []
