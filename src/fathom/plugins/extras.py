@@ -37,6 +37,9 @@ EXTRAS: Mapping[str, Extra] = {
     "embed": Extra("embedding models as judges, and fathom compress embed", ("sentence_transformers",)),
     "hf": Extra("local models as hf/PATH, entailment models as nli/NAME", ("torch", "transformers", "accelerate")),
     "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),
+    "inspect": Extra(
+        "models of OpenAI, Anthropic, Google and others, --system agent, and logs and tasks of Inspect", ("inspect_ai",)
+    ),
     "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),
     "mlflow": Extra("fathom convert --to mlflow", ("mlflow",)),
     "ray": Extra("Ray clusters: --engine ray, models as ray-vllm/PATH", ("ray",)),
