@@ -120,25 +120,40 @@ class ChatClient:
             await self._inspect.close()
 
     async def _sent(self, prompt: str, call: Call) -> Output:
+        import httpx2
         from openai import APIStatusError
 
-        stops = [*self._options.get("stop", ()), *call.stop]
-        options = {**self._options, self._cap: call.max_output_tokens, "seed": call.seed + call.epoch - 1}
-        options |= {"stop": stops} if stops else {}
-        options |= {} if self.settings.temperature is None else {"temperature": self.settings.temperature}
+        body, headers = self._body(prompt, call), self._options.get("extra_headers")
+        options: Any = {"headers": headers} if headers else {}
         begun = time.monotonic()
         try:
-            answer = await self._client.chat.completions.create(
-                model=self._name,
-                messages=[{"role": "user", "content": prompt}],
-                **self.negotiation.sent(options),
+            response = await self._client.post(
+                "/chat/completions", cast_to=httpx2.Response, content=body, options=options
             )
-            output = read_chat(answer.to_dict())
+            output = read_chat(json.loads(response.content))
         except APIStatusError as error:
             if (told := output_of(error, self.settings.model)) is None:
                 raise
             output = told
         return replace(output, seconds=time.monotonic() - begun)
+
+    def _body(self, prompt: str, call: Call) -> bytes:
+        """The body as OpenAI's library writes it; it would take four times as long for a long prompt."""
+        from pydantic_core import to_json
+
+        stops = [*self._options.get("stop", ()), *call.stop]
+        options = {**self._options, self._cap: call.max_output_tokens, "seed": call.seed + call.epoch - 1}
+        options |= {"stop": stops} if stops else {}
+        options |= {} if self.settings.temperature is None else {"temperature": self.settings.temperature}
+        sent = self.negotiation.sent(options)
+        more = sent.pop("extra_body", {})
+        sent.pop("extra_headers", None)
+        messages = [{"role": "user", "content": prompt}]
+        rest = {"model": self._name, "messages": messages, **dict(sorted(sent.items())), **more}
+        first = {name: rest.pop(name) for name in ("model", "messages")}
+        # Their numbers differ: 1e-7 and 1e-07.
+        others = json.dumps(rest, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return to_json(first)[:-1] + f",{others[1:]}".encode()
 
     def _failure(self, error: Exception) -> Failure:
         """The failure of a request, with advice on an unknown switch of reasoning."""
