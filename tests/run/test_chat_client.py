@@ -18,10 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.models.chat_client import ChatClient, open_server_client
-from fathom.models.completions import CompletionsClient, ContinuingClient, connect, open_continuing_client
+from fathom.models import completions
+from fathom.models.completions import ContinuingClient, open_continuing_client
+from fathom.models.endpoint import connect
 from fathom.models.failures import Failure
 from fathom.models.inspect_client import InspectClient, open_inspect_client
-from fathom.models.protocol import Call, RequestError, Settings
+from fathom.models.protocol import Call, Client, RequestError, Settings
 from fathom.models.thinking import Thinking
 from fathom.types import FathomError, Reply
 
@@ -37,6 +39,7 @@ MODELS = (
     "vllm/tiny-o1",
     "sglang/org/m",
     "llama-cpp-python/m.gguf",
+    "ollama/qwen3:8b",
 )
 CALL = Call("sample", 2, 7, 96)
 
@@ -264,6 +267,9 @@ def both(
 @pytest.mark.parametrize("model", MODELS)
 def test_requests_are_those_of_inspect_byte_for_byte(server: Server, model: str, asked: str) -> None:
     given, prompt, call = ASKED[asked]
+    if model.startswith("ollama/"):  # it has another name for it
+        options = {name: value for name, value in given.get("generation", {}).items() if name != "reasoning_effort"}
+        given = {**given, "generation": options}
     _, (request,), _ = both(server, model, [(200, REPLIES["plain"])], given, prompt, call)
     assert json.loads(request[1])["messages"] == [{"role": "user", "content": prompt}]
 
@@ -274,7 +280,7 @@ def test_replies_are_read_as_inspect_reads_them(server: Server, model: str, body
     both(server, model, [(200, REPLIES[body])])
 
 
-@pytest.mark.parametrize("model", ["openai/m", "openai-api/my-service/m", "vllm/m", "sglang/m", "llama-cpp-python/m"])
+@pytest.mark.parametrize("model", ["openai/m", "openai-api/my-service/m", "vllm/m", "sglang/m", "ollama/m"])
 @pytest.mark.parametrize("failure", FAILURES)
 def test_errors_mean_what_they_mean_through_inspect(server: Server, model: str, failure: str) -> None:
     both(server, model, [FAILURES[failure]])
@@ -333,7 +339,7 @@ def test_any_response_is_read_alike(
 
     async def ask(opened: Any) -> Reply | Failure:
         transport = httpx2.MockTransport(lambda request: httpx2.Response(200, headers=headers, content=body))
-        client = opened(Settings("openai/m", base_url="http://h/v1"), httpx2.AsyncClient(transport=transport))
+        client: Client = opened(Settings("openai/m", base_url="http://h/v1"), httpx2.AsyncClient(transport=transport))
         try:
             return replace(await client.complete("x", CALL), seconds=0.0)
         except RequestError as failed:
@@ -357,6 +363,7 @@ def test_advice_on_a_switch_of_reasoning_is_given(server: Server) -> None:
         {"model": "anthropic/claude-x", "model_args": {"api_key": "k"}},
         {"model": "openai/gpt-5", "base_url": None, "model_args": {"api_key": "k"}},
         {"model": "vllm/base:adapter"},
+        {"model": "ollama/m", "generation": {"reasoning_effort": "high"}},
         {"model": "openai/m", "generation": {"top_k": 3}},
         {"model": "openai/m", "model_args": {"responses_api": True}},
     ],
@@ -436,6 +443,5 @@ def test_the_names_of_the_completions_module_stay() -> None:
     client = open_continuing_client(Settings("vllm/m", base_url="http://h/v1", chat_template="by-task"))
     assert isinstance(client, ContinuingClient)
     assert isinstance(client.chat, ChatClient)
-    assert CompletionsClient is not None
-    assert connect("vllm/m", "http://h/v1").api_key == "no-key-needed"
+    assert vars(completions)["connect"] is connect
     asyncio.run(client.close())

@@ -1,8 +1,7 @@
 """The client for chat models on servers of OpenAI's protocol, through OpenAI's own library.
 
-Requests and replies are those that Inspect's providers ``openai-api``, ``vllm``, ``sglang`` and ``llama-cpp-python``
-would make of them (a test sends both and compares), without its import. Whatever else Inspect knows of such servers,
-from tools to options that are not in ``Options``, is left to it.
+Requests and replies are those that Inspect's providers of such servers would make of them, without its import; a test
+sends both and compares. Whatever else Inspect knows, from tools to options that are not in ``Options``, is left to it.
 """
 
 from __future__ import annotations
@@ -176,7 +175,9 @@ def open_server_client(settings: Settings, http_client: object = None) -> ChatCl
     model, address = settings.model, address_of(settings)
     name, known = name_on_server(model), Options.__annotations__
     adapter = model.startswith("vllm/") and ":" in name
-    if not (address and name) or adapter or {*settings.model_args} - {"api_key"} or {*settings.generation} - {*known}:
+    renamed = model.startswith("ollama/") and "reasoning_effort" in settings.generation
+    more = {*settings.model_args} - {"api_key"} or {*settings.generation} - {*known}
+    if not (address and name) or adapter or renamed or more:
         return open_inspect_client(settings, http_client)
     options = _checked(settings)
     check_access(model, address)

@@ -22,8 +22,18 @@ if TYPE_CHECKING:
     from fathom.models.protocol import Settings
 
 PROVIDERS = ("openai", "openai-api", "vllm", "sglang", "llama-cpp-python")
+"""Providers whose servers have OpenAI's protocol: completions, chats and streams."""
 NO_KEY = "no-key-needed"  # local servers need no key, but the client library insists on one
-_KEYS: Mapping[str, str] = {"vllm": "inspectai", "sglang": "dummy", "llama-cpp-python": "llama-cpp-python"}
+_KEYS: Mapping[str, str] = {
+    "vllm": "inspectai",
+    "sglang": "dummy",
+    "llama-cpp-python": "llama-cpp-python",
+    "ollama": "ollama",
+}
+_ADDRESSES: Mapping[str, str] = {
+    "llama-cpp-python": "http://localhost:8000/v1",
+    "ollama": "http://localhost:11434/v1",
+}
 _CONNECTIONS = 1000
 _KEPT_ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
 
@@ -39,13 +49,17 @@ def name_on_server(model: str) -> str:
 
 
 def address_of(settings: Settings) -> str | None:
-    """The address of a model's server, given or in the environment; None if it is not known, or OpenAI's own."""
+    """The address of a model's server: given, in the environment, or the usual one; None if unknown or OpenAI's own."""
     provider, _, name = settings.model.partition("/")
-    if settings.base_url is not None or provider not in PROVIDERS or provider == "openai":
-        return settings.base_url if provider in PROVIDERS else None
+    if provider not in (*PROVIDERS, "ollama"):
+        return None
+    if settings.base_url is not None or provider == "openai":
+        return settings.base_url
     service = name.partition("/")[0] if provider == "openai-api" else provider
-    own = f"{service.upper().replace('-', '_')}_BASE_URL"
-    return os.environ.get(own) or (None if provider == "vllm" else os.environ.get("INSPECT_EVAL_MODEL_BASE_URL"))
+    named = os.environ.get(f"{service.upper().replace('-', '_')}_BASE_URL")
+    if provider == "vllm":
+        return named or None
+    return named or os.environ.get("INSPECT_EVAL_MODEL_BASE_URL") or _ADDRESSES.get(provider)
 
 
 def key_of(settings: Settings) -> str:

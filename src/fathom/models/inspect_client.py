@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
@@ -27,7 +26,7 @@ from fathom.models.proxies import check_access
 from fathom.models.thinking import unknown_switch
 from fathom.models.usage import count
 from fathom.models.wire import SERVED_CHARACTERS, watch
-from fathom.plugins.extras import missing_library
+from fathom.plugins.extras import require
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def open_inspect_client(settings: Settings, http_client: object = None) -> Inspe
         FathomError: Inspect does not know the model, its library is missing, an option is wrong, a key is missing or
             cannot be sent, or a proxy cannot be used.
     """
-    require_inspect()
+    require("inspect_ai")
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import GenerateConfig, get_model
 
@@ -217,16 +216,6 @@ def open_inspect_client(settings: Settings, http_client: object = None) -> Inspe
             raise _unknown_model(settings.model) from None
         raise FathomError(f"model {settings.model!r}: {error}") from None
     return InspectClient(model, settings)
-
-
-def require_inspect() -> None:
-    """Check that Inspect is installed.
-
-    Raises:
-        FathomError: It is not.
-    """
-    if find_spec("inspect_ai") is None and (missing := missing_library(ModuleNotFoundError(name="inspect_ai"))):
-        raise missing
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from fathom.types import FathomError
 
@@ -67,3 +68,17 @@ def missing_library(error: ModuleNotFoundError) -> MissingLibraryError | None:
     if extra is None:
         return None
     return MissingLibraryError(f"{name} is not installed, which is for {EXTRAS[extra].use}: {install(extra)}")
+
+
+def require(module: str) -> None:
+    """Check that a module of an extra is installed, without importing it.
+
+    Args:
+        module: Its name, without those of parts.
+
+    Raises:
+        MissingLibraryError: It is not.
+    """
+    missing = missing_library(ModuleNotFoundError(name=module)) if find_spec(module) is None else None
+    if missing is not None:
+        raise missing
