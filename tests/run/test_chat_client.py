@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.models.chat_client import ChatClient, open_server_client
 from fathom.models import completions
+from fathom.models.chat_client import ChatClient, open_server_client
 from fathom.models.completions import ContinuingClient, open_continuing_client
 from fathom.models.endpoint import connect
 from fathom.models.failures import Failure
