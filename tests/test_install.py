@@ -33,6 +33,7 @@ WITHOUT = {
     "cloud": "run suite --model fathom/lexical --shard 1/2 --out s3://bucket/parts",
     "embed": "compress embed suite --model sentence-transformers/small --out embeddings.npz",
     "hf": "run suite --model hf/model --out other",
+    "inspect": "convert rows.parquet --to inspect --out logs",
     "mlflow": "convert rows.parquet --to mlflow --out tracked",
     "ray": "run suite --model fathom/lexical --engine ray --out parts",
     "studio": "studio serve --store store",
@@ -42,7 +43,7 @@ WITHOUT = {
 """A command for each extra, which fails without it."""
 NEVER_MISSED = {
     "gigatoken": "without it, the same is counted by the tokenizers library",
-    "hub": "Inspect needs the same libraries",
+    "hub": "tokenizers needs the same libraries",
     "kvpress": "PyTorch is missed first, which is the extra hf",
 }
 CALLS = """
@@ -122,7 +123,7 @@ def main_job(programs: Path, folder: Path) -> None:
         "rows lexical guess --out rows.parquet",
         "report lexical guess --out report.html",
         "analyze compare lexical guess",
-        "convert rows.parquet --to inspect --out logs",
+        "convert rows.parquet --to every-eval-ever --out records",
         "plot curve lexical --out curves.png",
         "report lexical guess --format markdown",
         "gate lexical --baseline lexical",

@@ -41,9 +41,9 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         from fathom.models.completions import open_continuing_client
 
         return open_continuing_client(settings)
-    from fathom.models.inspect_client import open_inspect_client
+    from fathom.models.chat_client import open_server_client
 
-    return open_inspect_client(settings)
+    return open_server_client(settings)
 
 
 def context_of(client: Client) -> int | None:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
+from fathom.models.chat_client import ChatClient, open_server_client
+from fathom.models.endpoint import PROVIDERS, connect, name_on_server
 from fathom.models.failures import Failure
 from fathom.models.negotiation import Negotiation, fixed_parameters
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Client, RequestError, Settings
-from fathom.models.proxies import check_access
 from fathom.models.usage import count
 from fathom.models.wire import normalized, watch
-from fathom.safety.secrets import key_variable
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     from fathom.models.inspect_client import InspectClient
 
-NO_KEY = "no-key-needed"  # the client library insists on one
-PROVIDERS = ("openai", "openai-api", "vllm", "sglang", "llama-cpp-python")
 # Generation options that are part of the protocol, and those that such servers accept in addition.
 _PROTOCOL = ("top_p", "frequency_penalty", "presence_penalty", "logit_bias")
 _BESIDES = ("top_k",)
@@ -99,7 +96,7 @@ class ContinuingClient:
     window: int | None = None
     policy: Overflow = "refuse"
 
-    def __init__(self, chat: InspectClient, completions: CompletionsClient) -> None:
+    def __init__(self, chat: ChatClient | InspectClient, completions: CompletionsClient) -> None:
         self.chat = chat
         self._completions = completions
         self.negotiation = completions.negotiation = chat.negotiation
@@ -135,9 +132,7 @@ def open_continuing_client(settings: Settings) -> Client:
     _check_options(settings)
     if settings.chat_template == "never":
         return CompletionsClient(_connect(settings), name, settings)
-    from fathom.models.inspect_client import open_inspect_client
-
-    chat = open_inspect_client(settings)
+    chat = open_server_client(settings)
     return ContinuingClient(chat, CompletionsClient(_connect(settings), name, settings))
 
 
@@ -189,7 +184,7 @@ def _check_options(settings: Settings) -> None:
 
 def _server_name(settings: Settings) -> str:
     """The model's name on the server."""
-    provider, _, name = settings.model.partition("/")
+    provider = settings.model.partition("/")[0]
     if provider not in PROVIDERS or settings.base_url is None:
         why = "needs `model_base_url`, the address of a server" if provider in PROVIDERS else "needs a server"
         raise FathomError(
@@ -198,7 +193,7 @@ def _server_name(settings: Settings) -> str:
             "hosted chat models put every prompt into one. Name the model as vllm/NAME or openai/NAME with "
             "`model_base_url` http://HOST:PORT/v1, or use `chat_template` always"
         )
-    return name.partition("/")[2] if provider == "openai-api" else name
+    return name_on_server(settings.model)
 
 
 def _connect(settings: Settings) -> AsyncOpenAI:
@@ -206,21 +201,3 @@ def _connect(settings: Settings) -> AsyncOpenAI:
     client = connect(settings.model, settings.base_url, str(key or ""))
     watch(client)
     return client
-
-
-def connect(model: str, base_url: str | None, key: str = "") -> AsyncOpenAI:
-    """A client of OpenAI's library. Retries and time limits are the runner's.
-
-    Args:
-        model: ``PROVIDER/NAME``, whose provider has a key in the environment.
-        base_url: Address of the server; None for OpenAI's.
-        key: A key that was given; "" for that in the environment, or none.
-
-    Raises:
-        FathomError: The key cannot be sent, or the proxy cannot be used.
-    """
-    from openai import AsyncOpenAI
-
-    check_access(model, base_url)
-    key = key or os.environ.get(key_variable(model)) or NO_KEY
-    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=None)

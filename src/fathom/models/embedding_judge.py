@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fathom.models.completions import connect
 from fathom.models.embedding import Endpoint, Floats, SentenceTransformer
+from fathom.models.endpoint import connect
 from fathom.models.failures import Failure, classify, shorten
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import TINY_PROMPT, Call, RequestError, Settings

@@ -1,4 +1,4 @@
-"""The client for all models that Inspect supports.
+"""The client for all models that Inspect supports, besides those that ``chat_client`` asks.
 
 It only calls ``get_model(...).generate(...)``, one request per call, with a prompt or with a conversation and tools.
 The runner retries and limits connections, so the retries of Inspect and of the provider libraries are off, and
@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
+from fathom.models.endpoint import NO_KEY, no_key
 from fathom.models.failures import Failure, classify, meaning, shorten, status_code
 from fathom.models.negotiation import CAPS, Negotiation, fixed_parameters
 from fathom.models.overflow import Overflow
@@ -25,14 +26,13 @@ from fathom.models.proxies import check_access
 from fathom.models.thinking import unknown_switch
 from fathom.models.usage import count
 from fathom.models.wire import SERVED_CHARACTERS, watch
+from fathom.plugins.extras import require
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput
     from openai import AsyncOpenAI
 
-# Local servers need no key, but the client libraries insist on one.
-NO_KEY = "no-key-needed"
 OPEN_WIDE = 100_000
 LEAST_SHARED = 1024
 """Characters below which no provider caches the beginning of a prompt; most begin at 1,024 tokens."""
@@ -181,6 +181,7 @@ def open_inspect_client(settings: Settings, http_client: object = None) -> Inspe
         FathomError: Inspect does not know the model, its library is missing, an option is wrong, a key is missing or
             cannot be sent, or a proxy cannot be used.
     """
+    require("inspect_ai")
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import GenerateConfig, get_model
 
@@ -193,7 +194,7 @@ def open_inspect_client(settings: Settings, http_client: object = None) -> Inspe
     try:
         config = GenerateConfig.model_validate({**settings.generation, **fixed})
     except ValueError as error:
-        raise FathomError(f"model {settings.model!r}: bad generation option: {_first_error(error)}") from None
+        raise FathomError(f"model {settings.model!r}: bad generation option: {first_error(error)}") from None
 
     def get(**more: Any) -> Model:
         arguments = {**settings.model_args, **more, **({} if http_client is None else {"http_client": http_client})}
@@ -305,7 +306,7 @@ def _in_short(message: str) -> str:
     missing = re.search(r"No ([A-Z0-9_]+_(?:KEY|TOKEN))\b.* defined in the environment", message)
     if missing is None:
         return message.removeprefix("ERROR: ")
-    return f"no key: set the environment variable {missing[1]}, or give `model_base_url` for a server that needs none"
+    return no_key(missing[1])
 
 
 def _unknown_model(model: str) -> FathomError:
@@ -317,7 +318,8 @@ def _unknown_model(model: str) -> FathomError:
     )
 
 
-def _first_error(error: ValueError) -> str:
+def first_error(error: ValueError) -> str:
+    """The first fault that pydantic found, with its place."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):

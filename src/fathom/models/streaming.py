@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fathom.models.completions import PROVIDERS
+from fathom.models.endpoint import PROVIDERS
 from fathom.models.failures import Failure
 from fathom.models.negotiation import Negotiation, fixed_parameters
 from fathom.models.protocol import Call, Measured, RequestError, Settings

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from fathom.types import FathomError
 
@@ -38,6 +39,9 @@ EXTRAS: Mapping[str, Extra] = {
     "gigatoken": Extra("quicker counts with tokenizers of Hugging Face", ("gigatoken",)),
     "hf": Extra("local models as hf/PATH, entailment models as nli/NAME", ("torch", "transformers", "accelerate")),
     "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),
+    "inspect": Extra(
+        "models of OpenAI, Anthropic, Google and others, --system agent, and logs and tasks of Inspect", ("inspect_ai",)
+    ),
     "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),
     "mlflow": Extra("fathom convert --to mlflow", ("mlflow",)),
     "ray": Extra("Ray clusters: --engine ray, models as ray-vllm/PATH", ("ray",)),
@@ -65,3 +69,17 @@ def missing_library(error: ModuleNotFoundError) -> MissingLibraryError | None:
     if extra is None:
         return None
     return MissingLibraryError(f"{name} is not installed, which is for {EXTRAS[extra].use}: {install(extra)}")
+
+
+def require(module: str) -> None:
+    """Check that a module of an extra is installed, without importing it.
+
+    Args:
+        module: Its name, without those of parts.
+
+    Raises:
+        MissingLibraryError: It is not.
+    """
+    missing = missing_library(ModuleNotFoundError(name=module)) if find_spec(module) is None else None
+    if missing is not None:
+        raise missing

@@ -20,6 +20,7 @@ from fathom.models.answers import to_reply
 from fathom.models.inspect_client import read_output
 from fathom.models.request_mode import answered_to_cap
 from fathom.models.wire import SERVED_CHARACTERS
+from fathom.plugins.extras import require
 from fathom.rows.parts import MOST, Part, ReadOptions, Record, first_key, head_of, report_metric
 from fathom.rows.schema import check_rows, to_frame
 from fathom.storage.foreign import check_member, open_regular
@@ -83,7 +84,7 @@ def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read logs of Inspect: a file, or a folder of logs at any depth.
 
     Raises:
-        FathomError: There is no log, or one is damaged.
+        FathomError: There is no log, one is damaged, or Inspect is not installed.
     """
     files = [path] if not path.is_dir() else [file for file in walk(path).files if recognises(file)]
     if not files:
@@ -93,6 +94,7 @@ def read(path: Path, options: ReadOptions) -> Iterator[Part]:
 
 
 def _part(log: Path, options: ReadOptions) -> Part:
+    require("inspect_ai")
     from inspect_ai.log import read_eval_log
 
     if not log.is_file():

@@ -11,8 +11,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import TypeAlias
 
-from fathom.models.clients import kernel_of, open_client
-from fathom.models.completions import CompletionsClient, ContinuingClient
+from fathom.models.clients import kernel_of, open_client, server_of
 from fathom.models.local_client import LocalClient
 from fathom.models.loop import drive
 from fathom.models.protocol import Call, Client, Measured, RequestError, Settings, is_baseline
@@ -145,12 +144,9 @@ def _measure_of(client: Client, settings: Settings) -> _Measure | None:
     """What measures one reply of a client; None if nothing does."""
     if isinstance(client, LocalClient):
         return client.measure
-    from fathom.models.inspect_client import InspectClient
     from fathom.models.streaming import StreamingServer
 
-    if isinstance(client, ContinuingClient):
-        client = client.chat
-    server = client.server if isinstance(client, CompletionsClient | InspectClient) else None
+    server = server_of(client)
     return None if server is None else StreamingServer(*server, settings).measure
 
 

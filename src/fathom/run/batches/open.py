@@ -144,7 +144,9 @@ def open_provider(recording: Recording) -> Provider:
         return open_google_files(recording.api)
     from fathom.run.batches.openai_files import open_openai_files
 
-    return open_openai_files(recording.api.client)
+    if recording.server is None:
+        raise AssertionError("unreachable: a model of OpenAI has a client of its library")
+    return open_openai_files(recording.server[0])
 
 
 async def work_in_batches(

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fathom.models.chat_client import open_server_client
 from fathom.models.failures import Failure
-from fathom.models.inspect_client import open_inspect_client
+from fathom.models.inspect_client import InspectClient
 from fathom.models.negotiation import Negotiation
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import TINY_PROMPT, Call, RequestError, Settings
@@ -59,7 +60,7 @@ class Recording:
         settings: How it is asked.
 
     Raises:
-        FathomError: See ``open_inspect_client``.
+        FathomError: See ``open_server_client``.
     """
 
     window: int | None = None
@@ -72,17 +73,16 @@ class Recording:
         self._sent: Sent | None = None
         self._answer: tuple[int, bytes] | None = None
         transport, settings = httpx2.MockTransport(self._handle), _without_extras(settings)
-        if settings.model.startswith("google/"):
-            self._client = open_inspect_client(settings)
-            _lead(self._client.api, transport)
-        else:
-            http = httpx2.AsyncClient(transport=transport)
-            self._client = open_inspect_client(settings, http_client=http)
+        google = settings.model.startswith("google/")
+        http = None if google else httpx2.AsyncClient(transport=transport)
+        self._client = open_server_client(settings, http)
+        if google:
+            _lead(self.api, transport)
 
     @property
     def api(self) -> Any:
-        """The provider of Inspect, which has the client library's client."""
-        return self._client.api
+        """The provider of Inspect, which has the client library's client; None for servers asked without it."""
+        return self._client.api if isinstance(self._client, InspectClient) else None
 
     @property
     def negotiation(self) -> Negotiation:
@@ -172,6 +172,6 @@ def _without_extras(settings: Settings) -> Settings:
     if settings.model.startswith("anthropic/"):
         arguments = {"streaming": False, **arguments}
     generation = settings.generation
-    if settings.model.startswith("openai/"):
+    if settings.model.startswith("openai/") and settings.base_url is None:
         generation = {"reasoning_summary": "none", **generation}
     return replace(settings, model_args=arguments, generation=generation)

@@ -9,10 +9,8 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from fathom.models.clients import context_of, negotiation_of, open_client
-from fathom.models.completions import CompletionsClient, ContinuingClient
+from fathom.models.clients import context_of, negotiation_of, open_client, server_of
 from fathom.models.failures import Failure
-from fathom.models.inspect_client import InspectClient, open_inspect_client
 from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
 from fathom.models.prices import find_limit
@@ -128,7 +126,7 @@ class Examination:
         try:
             try:
                 client = self._open()
-                server = self._server(client)
+                server = server_of(client)
             except FathomError as error:
                 self._add(Check("model", "failed", re.sub(r"^model \S+: ", "", str(error))))
                 return self._diagnosis()
@@ -141,13 +139,6 @@ class Examination:
         client = open_client(self._settings, get_tokenizer)
         self._opened.append(client)
         return client
-
-    def _server(self, client: Client) -> tuple[AsyncOpenAI, str] | None:
-        """The HTTP client of the model's server and its name there; None for other protocols and local models."""
-        if isinstance(client, CompletionsClient | ContinuingClient):
-            client = open_inspect_client(self._settings)
-            self._opened.append(client)
-        return client.server if isinstance(client, InspectClient) else None
 
     async def _examine(self, client: Client, server: tuple[AsyncOpenAI, str] | None) -> Diagnosis:
         name = self._settings.model.partition("/")[2]

@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from fathom.models.completions import connect
+from fathom.models.endpoint import connect
 from fathom.models.failures import Failure
 from fathom.models.negotiation import Negotiation
 from fathom.models.protocol import RequestError, Settings

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from fathom.extend.methods import AGENT, WHOLE, Method
+from fathom.plugins.extras import require
 from fathom.run.systems.agent import Agent
 from fathom.run.systems.embeddings import WORDS, by_embeddings
 from fathom.run.systems.notes import Compaction, MapReduce
@@ -21,14 +22,15 @@ def open_system(
         embedding_base_url: Address of the server of embeddings; None for OpenAI's.
 
     Raises:
-        FathomError: An embedding model is not named as it should be, or its library or key is missing; or an address
-            is given without one.
+        FathomError: An embedding model is not named as it should be, or its library or key is missing; an address is
+            given without one; or Inspect is not installed, which an agent needs.
     """
     by = str(method["by"] or WORDS) if method.name == "retrieval" else WORDS
     embed = by_embeddings(by, embedding_base_url)
     if method == WHOLE:
         return None
     if method.name == AGENT:
+        require("inspect_ai")  # it has the messages and the tools
         steps, top, passage, read = (method.whole(name) for name in ("steps", "top", "passage", "read"))
         return Agent(steps, top, passage, read, sent=sent)
     if method.name == "map-reduce":
