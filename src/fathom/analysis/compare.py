@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.grid import ALL, blank_means
+from fathom.analysis.grid import ALL, Cell, blank_cells, blank_means
+from fathom.parallel.units import one_thread
 from fathom.rows.schema import NUMBER
 from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, gaps_over, paired
@@ -82,6 +83,7 @@ class Comparison:
     scorer_error_b: int = 0
 
 
+@one_thread()
 def compare(
     rows: pl.DataFrame,
     model_a: str,
@@ -189,6 +191,7 @@ class Pairing:
         return _together(self.shared, self.drawn, common).gap([common.index(length) for length in sorted(lengths)])
 
 
+@one_thread()
 def compare_all(
     parts: Iterable[pl.DataFrame],
     *,
@@ -298,11 +301,11 @@ class _Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """One model: its scored samples by task, and its cells with ``task``, ``length`` and ``blank``."""
+    """One model: its scored samples by task, and its cells (``blank_cells``)."""
 
     system: tuple[str, str]
     tasks: Mapping[str, _Scores]
-    cells: pl.DataFrame
+    cells: Mapping[Cell, bool]
 
 
 def _sides_of(rows: pl.DataFrame, unanswered: Unanswered, samples: _Samples) -> Iterator[_Side]:
@@ -313,7 +316,7 @@ def _sides_of(rows: pl.DataFrame, unanswered: Unanswered, samples: _Samples) -> 
     systems = counts.partition_by("model", "variant", maintain_order=True, as_dict=True)
     for model, variant in rows.select("model", "variant").unique(maintain_order=True).rows():
         own = systems.get((model, variant), counts.clear())
-        yield _Side((model, variant), _scores_of(own, samples), own.select("task", "length", "blank").unique())
+        yield _Side((model, variant), _scores_of(own, samples), blank_cells(own))
 
 
 def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
@@ -373,8 +376,7 @@ def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pai
     blank = blank_means(a.cells, b.cells)
     # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
     whole = all(task in shared for task, _ in blank if task != ALL)
-    asked = {cell for side in (a, b) for cell in side.cells.select("task", "length").rows()}
-    return Pairing(shared, differences, blank, whole, named, numbers, asked)
+    return Pairing(shared, differences, blank, whole, named, numbers, a.cells.keys() | b.cells.keys())
 
 
 def _sides(comparison: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
