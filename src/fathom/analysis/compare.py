@@ -6,7 +6,7 @@ See ``fathom.stats.differences``. The differences of an item at all lengths are 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations
+from itertools import combinations_with_replacement
 from operator import add
 from typing import Any
 
@@ -29,6 +29,8 @@ NEEDED = (
     *("value", "status", "detail", "answered", "chance", "facets"),
 )
 """Columns of rows that comparisons use."""
+_BLOCK = 12
+"""Models that are compared with as many others before the next ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +218,19 @@ def compare_all(
     if len(sides) < 2:
         raise FathomError("a comparison needs rows of two models or variants; name the runs of both")
     resampler = Resampler(seed, replicates)
-    pairs = combinations(sides, 2)
+    compared: dict[tuple[int, int], list[Comparison]] = {}
     with kept_draws():
-        pairings = (_pair_up(a, b, samples, resampler) for a, b in pairs)
-        return with_adjusted([comparison for pairing in pairings for comparison in pairing.comparisons()])
+        for first, second in _in_blocks(len(sides)):
+            pairing = _pair_up(sides[first], sides[second], samples, resampler)
+            compared[first, second] = pairing.comparisons()
+    return with_adjusted([comparison for pair in sorted(compared) for comparison in compared[pair]])
+
+
+def _in_blocks(models: int) -> Iterator[tuple[int, int]]:
+    """Every two of several models; those of a few follow each other, so that their replicates are still kept."""
+    for start, after in combinations_with_replacement(range(0, models, _BLOCK), 2):
+        for first in range(start, min(start + _BLOCK, models)):
+            yield from ((first, second) for second in range(max(first + 1, after), min(after + _BLOCK, models)))
 
 
 def pair_up(
