@@ -1,6 +1,6 @@
 """A report as a value: its tables, which show themselves, and its summary as Markdown, as text and as numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,7 +15,7 @@ from fathom.parallel.units import Progress
 from fathom.printing import printable
 from fathom.report.measure import measure, with_setups
 from fathom.report.notebook import as_notebook
-from fathom.report.page import TITLE, page
+from fathom.report.page import TITLE, page, pages
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.sections import SECTIONS
 from fathom.report.setups import ComparedSetups
@@ -166,7 +166,22 @@ def report(rows: pl.DataFrame | Filtered, out: Path, *, format: Format = "html",
 
 
 def write(report: Report, out: Path, format: Format = "html") -> None:
-    """Writes a report in a format; the file is replaced atomically."""
-    text = report.text(format)
-    with whole_file(out) as stream:
-        stream.write(text)
+    """Writes a report in a format; each file is replaced atomically.
+
+    A page on many models has details of most of them on further pages, in a folder beside it. To a pipe or a device
+    everything is written as one page.
+    """
+    folder = out.with_name(f"{out.stem}-details")
+    texts: Iterable[tuple[str, str]] = (
+        [("", report.text(format))]
+        if format != "html" or (out.exists() and not out.is_file())
+        else pages(report.results, folder.name, title=report.title, link=report.link)
+    )
+    written = set()
+    for name, text in texts:
+        written.add(name)
+        with whole_file(folder / name if name else out) as stream:
+            stream.write(text)
+    for old in folder.glob("models-*-*.html"):  # of an earlier report on more models
+        if old.name not in written and format == "html":
+            old.unlink()

@@ -87,7 +87,9 @@ class Resampler:
         """Replicates of the means of some clusters; arguments as in ``Sums.means``."""
         scores = clusters.totals.tobytes(), clusters.counts.tobytes(), clusters.totals.shape
         return _latest(
-            self._means, (scores, prior, stream), lambda: self._sums_of(scores, clusters).means(self.seed, prior, stream)
+            self._means,
+            (scores, prior, stream),
+            lambda: self._sums_of(scores, clusters).means(self.seed, prior, stream),
         )
 
     def _sums_of(self, scores: _Scores, clusters: Clusters) -> Sums:
