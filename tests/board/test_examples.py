@@ -1,6 +1,6 @@
 """Example prompts on the pages of tasks.
 
-    python tests/board/test_examples.py      # makes the packaged ones again
+python tests/board/test_examples.py      # makes the packaged ones again
 """
 
 from __future__ import annotations
