@@ -1,6 +1,6 @@
 """A report as a value: its tables, which show themselves, and its summary as Markdown, as text and as numbers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -168,20 +168,20 @@ def report(rows: pl.DataFrame | Filtered, out: Path, *, format: Format = "html",
 def write(report: Report, out: Path, format: Format = "html") -> None:
     """Writes a report in a format; each file is replaced atomically.
 
-    A page on many models has details of most of them on further pages, in a folder beside it. To a pipe or a device
+    A page on many models has the details of most of them on further pages, in a folder beside it. To a pipe or a device
     everything is written as one page.
     """
-    folder = out.with_name(f"{out.stem}-details")
-    texts: Iterable[tuple[str, str]] = (
-        [("", report.text(format))]
-        if format != "html" or (out.exists() and not out.is_file())
-        else pages(report.results, folder.name, title=report.title, link=report.link)
-    )
-    written = set()
-    for name, text in texts:
+    if format != "html" or (out.exists() and not out.is_file()):
+        return _write(out, report.text(format))
+    folder, written = out.with_name(f"{out.stem}-details"), set()
+    for name, text in pages(report.results, folder.name, title=report.title, link=report.link):
+        _write(folder / name if name else out, text)
         written.add(name)
-        with whole_file(folder / name if name else out) as stream:
-            stream.write(text)
-    for old in folder.glob("models-*-*.html"):  # of an earlier report on more models
-        if old.name not in written and format == "html":
-            old.unlink()
+    for path in folder.glob("models-[0-9]*-[0-9]*.html"):
+        if path.name not in written:  # of an earlier report on more models
+            path.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as stream:
+        stream.write(text)
