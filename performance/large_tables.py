@@ -60,13 +60,13 @@ def main() -> None:
     for table, shape in shapes.items():
         if not table.exists():
             make(table, shape, mixed)
-        print(f"{shape.rows:,} rows of {shape.models} models", flush=True)
         for name in given.commands.split(","):
             parts = [part.format(table=table, out=out) for part in COMMANDS[name]]
             seconds, processor, peak, ended = measured(parts, given.source, out / f"{name}.txt", given.limit)
             said = f"  {ended}" if ended else ""
             times = f"{seconds:8.1f} s {processor:8.1f} s of CPU"
-            print(f"  {name:8} {times} {peak / 1e3:8,.0f} MB {size(out / name):8.1f} MB written{said}", flush=True)
+            written = f" {size(out / name):8.1f} MB written, {shape.models} models" if given.models else ""
+            print(f"{name:8} {shape.rows:>12,} rows {times} {peak / 1e3:8,.0f} MB{written}{said}", flush=True)
 
 
 class Shape(NamedTuple):

@@ -117,7 +117,6 @@ def page(
     environment.filters["soft"] = soft
     environment.filters["kind"] = lambda part: type(part).__name__
     environment.filters["address"] = lambda replies: link(replies) if link and replies else ""
-    environment.globals["elsewhere"] = details.models if details else {}
     script = Markup(_resource(environment, "theme.js"))
     text = environment.get_template("page.html.j2").render(
         systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(shown.systems)],
@@ -128,6 +127,7 @@ def page(
         curve=first_figure(shown),
         sections=_sections(results, details),
         details=details,
+        elsewhere=details.models if details else {},
         linked=link is not None,
         light=Markup(css_variables("light")),
         dark=Markup(css_variables("dark")),
