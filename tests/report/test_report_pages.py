@@ -65,6 +65,7 @@ def test_names_in_the_ranking_link_to_the_page_with_their_details(many: Report, 
     links = set(re.findall(r'href="(report-details/[^"]*)"', first))
     assert links == {f"report-details/{name}" for name in details}
     assert all((tmp_path / link).is_file() for link in links)
+    assert all('href="../report.html"' in page for page in details.values())
 
 
 def test_addresses_of_replies_are_relative_to_each_page(many: Report, tmp_path: Path) -> None:

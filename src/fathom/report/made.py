@@ -15,7 +15,7 @@ from fathom.parallel.units import Progress
 from fathom.printing import printable
 from fathom.report.measure import measure, with_setups
 from fathom.report.notebook import as_notebook
-from fathom.report.page import TITLE, page, pages
+from fathom.report.page import TITLE, details_folder, page, pages
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.sections import SECTIONS
 from fathom.report.setups import ComparedSetups
@@ -173,12 +173,12 @@ def write(report: Report, out: Path, format: Format = "html") -> None:
     """
     if format != "html" or (out.exists() and not out.is_file()):
         return _write(out, report.text(format))
-    folder, written = out.with_name(f"{out.stem}-details"), set()
-    for name, text in pages(report.results, folder.name, title=report.title, link=report.link):
-        _write(folder / name if name else out, text)
-        written.add(name)
-    for path in folder.glob("models-[0-9]*-[0-9]*.html"):
-        if path.name not in written:  # of an earlier report on more models
+    written = set()
+    for path, text in pages(report.results, out, title=report.title, link=report.link):
+        _write(path, text)
+        written.add(path)
+    for path in details_folder(out).glob("models-[0-9]*-[0-9]*.html"):
+        if path not in written:  # of an earlier report on more models
             path.unlink()
 
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -48,33 +49,40 @@ class Details(NamedTuple):
     Attributes:
         shown: Their results.
         tables: The tables of all models, by section.
+        first: On further pages, the address of the first one.
         pages: On the first page, the addresses of those with the other models, and what they are about.
         models: The address of each of these models, by its number in the ranking.
     """
 
     shown: Results
     tables: Mapping[str, Sequence[Table]]
+    first: str = ""
     pages: Sequence[tuple[str, str]] = ()
     models: Mapping[int, str] = {}
 
 
+def details_folder(page: Path) -> Path:
+    """The folder of further pages, beside the first one."""
+    return page.with_name(f"{page.stem}-details")
+
+
 def pages(
-    results: Results, folder: str, *, title: str = TITLE, link: Callable[[Replies], str] | None = None
-) -> Iterator[tuple[str, str]]:
+    results: Results, first: Path, *, title: str = TITLE, link: Callable[[Replies], str] | None = None
+) -> Iterator[tuple[Path, str]]:
     """The pages of a report: one for few models; of many the first has all rankings, further ones details of ten each.
 
     Args:
         results: What was measured.
-        folder: Name of the folder of the further pages, beside the first one.
+        first: The file of the first page.
         title: Title of the first page.
         link: See :func:`page`; relative addresses are those from the first page.
 
     Yields:
-        The name of each page in the folder, "" for the first, which comes last; and its text.
+        Each page with its text; the first one comes last, when those that it links to exist.
     """
     systems = results.systems
     if len(systems) <= MANY or results.setups is not None:
-        yield "", page(results, title=title, link=link)
+        yield first, page(results, title=title, link=link)
         return
     parts = [systems[start : start + EACH] for start in range(0, len(systems), EACH)]
     ends = [(EACH * number + 1, EACH * number + len(part)) for number, part in enumerate(parts)]
@@ -85,10 +93,12 @@ def pages(
     for (start, end), part in list(zip(ends, parts, strict=True))[1:]:
         name, about = f"models-{start}-{end}.html", f"models {start} to {end} of {len(systems)}"
         own = results.only(part)
-        yield name, page(own, title=f"{title}: {about}", link=above, details=Details(own, tables))
-        addresses.append((f"{quote(folder)}/{name}", about))
+        details = Details(own, tables, f"../{quote(first.name)}")
+        yield details_folder(first) / name, page(own, title=f"{title}: {about}", link=above, details=details)
+        addresses.append((f"{quote(details_folder(first).name)}/{name}", about))
         models |= dict.fromkeys(range(start - 1, end), addresses[-1][0])
-    yield "", page(results, title=title, link=link, details=Details(results.only(parts[0]), tables, addresses, models))
+    details = Details(results.only(parts[0]), tables, pages=addresses, models=models)
+    yield first, page(results, title=title, link=link, details=details)
 
 
 def page(
