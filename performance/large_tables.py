@@ -3,12 +3,13 @@
     python performance/large_tables.py FOLDER                          # makes the tables, measures every command
     python performance/large_tables.py FOLDER --rows 1000000 --commands report,compare
     python performance/large_tables.py FOLDER --source CHECKOUT/src    # the same of another version
+    python performance/large_tables.py FOLDER --models 10 30 100       # of many models, with 1,000 rows each
 
 All tables have the same groups (20 models x 10 tasks x 5 lengths) and differ in items and epochs, so that only what
 grows with rows grows. Every command runs in a process of its own; memory is the highest resident set of that process
 or of it and its own processes together (looked at five times a second; what they share counts once). A command above
 the limit is ended and shown as such. Order: ``runs``, model after model, as `fathom rows` writes tables; or ``mixed``,
-in which the rows of all models alternate.
+in which the rows of all models alternate. Tables of many models have five tasks at four lengths.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ITEMS = {100_000: (50, 2), 1_000_000: (200, 5), 10_000_000: (1000, 10)}
 """Items of each task and epochs of each sample, by number of rows."""
 MODELS, TASKS, LENGTHS = 20, 10, (2048, 4096, 8192, 32768, 131072)
+MANY_TASKS, MANY_LENGTHS = 5, (2048, 8192, 32768, 131072)
 COMMANDS = {
     "rows": ("rows", "{table}", "-o", "{out}/rows.parquet"),
     "report": ("report", "{table}", "-o", "{out}/report.html", "-q"),
     "compare": ("analyze", "compare", "{table}", "--json"),
-    "board": ("board", "build", "{table}", "-o", "{out}/site", "--no-published", "--no-examples"),
+    "board": ("board", "build", "{table}", "-o", "{out}/board", "--no-published", "--no-examples"),
 }
 SEED = 11
 GROUP = 100_000  # rows of a row group
@@ -42,35 +44,59 @@ def main() -> None:
     parser.add_argument("--order", choices=("runs", "mixed"), default="runs")
     parser.add_argument("--limit", type=float, default=6.0, help="GB of memory above which a command is ended")
     parser.add_argument("--source", type=Path, default=Path(__file__).parents[1] / "src")
+    parser.add_argument("--models", type=int, nargs="+", help="numbers of models, in place of --rows")
+    parser.add_argument("--each", type=int, default=1_000, help="rows of each of many models")
     given = parser.parse_args()
     out: Path = given.folder / "out"
     out.mkdir(parents=True, exist_ok=True)
-    for rows in given.rows:
-        table = given.folder / f"{given.order}-{rows}.parquet"
+    mixed = given.order == "mixed"
+    shapes = {given.folder / f"{given.order}-{rows}.parquet": Shape(*ITEMS[rows]) for rows in given.rows}
+    if given.models:
+        items = given.each // (MANY_TASKS * len(MANY_LENGTHS))
+        shapes = {
+            given.folder / f"models-{models}-{given.each}.parquet": Shape(items, 1, models, MANY_TASKS, MANY_LENGTHS)
+            for models in given.models
+        }
+    for table, shape in shapes.items():
         if not table.exists():
-            make(table, *ITEMS[rows], mixed=given.order == "mixed")
+            make(table, shape, mixed)
         for name in given.commands.split(","):
             parts = [part.format(table=table, out=out) for part in COMMANDS[name]]
             seconds, processor, peak, ended = measured(parts, given.source, out / f"{name}.txt", given.limit)
             said = f"  {ended}" if ended else ""
             times = f"{seconds:8.1f} s {processor:8.1f} s of CPU"
-            print(f"{name:8} {rows:>12,} rows {times} {peak / 1e3:8,.0f} MB{said}", flush=True)
+            written = f" {size(out / name):8.1f} MB written, {shape.models} models" if given.models else ""
+            print(f"{name:8} {shape.rows:>12,} rows {times} {peak / 1e3:8,.0f} MB{written}{said}", flush=True)
 
 
-def make(path: Path, items: int, epochs: int, mixed: bool) -> None:
+class Shape(NamedTuple):
+    """Size of a table."""
+
+    items: int
+    epochs: int
+    models: int = MODELS
+    tasks: int = TASKS
+    lengths: tuple[int, ...] = LENGTHS
+
+    @property
+    def rows(self) -> int:
+        return self.items * self.epochs * self.models * self.tasks * len(self.lengths)
+
+
+def make(path: Path, shape: Shape, mixed: bool) -> None:
     """Write a table, a model at a time (or an epoch of all models, if mixed)."""
     import numpy as np
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(SEED)
-    ability, ease = rng.normal(0.8, 0.7, MODELS), rng.normal(0, 1, (TASKS, items))
+    ability, ease = rng.normal(0.8, 0.7, shape.models), rng.normal(0, 1, (shape.tasks, shape.items))
     writer = None
-    blocks = [(np.arange(MODELS), np.array([epoch])) for epoch in range(epochs)]
+    blocks = [(np.arange(shape.models), np.array([epoch])) for epoch in range(shape.epochs)]
     if not mixed:
-        blocks = [(np.array([model]), np.arange(epochs)) for model in range(MODELS)]
+        blocks = [(np.array([model]), np.arange(shape.epochs)) for model in range(shape.models)]
     part = path.with_suffix(".part")
     for models, repeats in blocks:
-        table = made_rows(rng, (ability, ease), models, repeats, items).to_arrow()
+        table = made_rows(rng, (ability, ease), models, repeats, shape).to_arrow()
         writer = writer or pq.ParquetWriter(part, table.schema, compression="zstd")
         writer.write_table(table, row_group_size=GROUP)
     assert writer is not None
@@ -78,7 +104,7 @@ def make(path: Path, items: int, epochs: int, mixed: bool) -> None:
     part.rename(path)
 
 
-def made_rows(rng: Any, levels: tuple[Any, Any], models: Any, repeats: Any, items: int) -> Any:
+def made_rows(rng: Any, levels: tuple[Any, Any], models: Any, repeats: Any, size: Shape) -> Any:
     """Rows of some models and epochs: short texts, a few replies unanswered, truncated or missing."""
     import numpy as np
     import polars as pl
@@ -86,9 +112,9 @@ def made_rows(rng: Any, levels: tuple[Any, Any], models: Any, repeats: Any, item
     from fathom.rows import SCHEMA
 
     ability, ease = levels
-    shape = (len(repeats), len(models), TASKS, len(LENGTHS), items)
+    shape = (len(repeats), len(models), size.tasks, len(size.lengths), size.items)
     if len(models) == 1:
-        shape = (1, TASKS, len(LENGTHS), items, len(repeats))
+        shape = (1, size.tasks, len(size.lengths), size.items, len(repeats))
         model, task, length, item, epoch = (one.ravel() for one in np.indices(shape))
     else:
         epoch, model, task, length, item = (one.ravel() for one in np.indices(shape))
@@ -105,7 +131,7 @@ def made_rows(rng: Any, levels: tuple[Any, Any], models: Any, repeats: Any, item
         kind=pl.col("task"),
         item=pl.format("{}-{}", pl.col("task") + 1, pl.col("item")),
         model=pl.format("maker/model-{}", pl.col("model") + 1),
-        length=pl.col("length").replace_strict(dict(enumerate(LENGTHS)), return_dtype=pl.Int64),
+        length=pl.col("length").replace_strict(dict(enumerate(size.lengths)), return_dtype=pl.Int64),
         epoch=pl.col("epoch") + 1,
     )
     values = pl.Series("value", value, pl.Float64)
@@ -148,6 +174,7 @@ def made_rows(rng: Any, levels: tuple[Any, Any], models: Any, repeats: Any, item
             pl.lit('"}'),
         ),
     )
+    frame = frame.with_columns(served=pl.lit(""), asked_again=pl.lit(0))
     return frame.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
@@ -172,6 +199,12 @@ def measured(parts: list[str], source: Path, said: Path, limit: float) -> tuple[
     if child.returncode and not ended:
         ended = f"failed: {said.read_text('utf-8', 'replace').strip().splitlines()[-1:]}"
     return seconds, used.ru_utime + used.ru_stime, max(most, used.ru_maxrss * 1.024), ended
+
+
+def size(start: Path) -> float:
+    """MB of what a command wrote: all files and folders whose names begin so."""
+    files = [file for path in start.parent.glob(f"{start.name}*") for file in (path, *path.rglob("*"))]
+    return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
 
 
 def family(process: int) -> list[int]:

@@ -49,7 +49,11 @@ def printable_json(text: str) -> str:
     if text.isprintable():
         return text
     # A line end in JSON is between values; within strings it is already escaped.
-    return "".join(json.dumps(letter)[1:-1] if letter != "\n" and _harmful(letter) else letter for letter in text)
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
+
+
+def _escaped(line: str) -> str:
+    return "".join(json.dumps(letter)[1:-1] if _harmful(letter) else letter for letter in line)
 
 
 def pieces(text: str) -> list[str]:

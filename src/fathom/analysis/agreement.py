@@ -9,7 +9,7 @@ from itertools import combinations
 
 import polars as pl
 
-from fathom.analysis.grid import ALL, blank_means
+from fathom.analysis.grid import ALL, blank_cells, blank_means
 from fathom.stats.columns import cluster_name
 from fathom.stats.intervals import Interval, mean_interval
 from fathom.stats.outcomes import scored_rows
@@ -74,7 +74,7 @@ def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str
     sides = [
         scored.filter(pl.col("model") == model, pl.col("variant") == variant) for model, variant in (first, second)
     ]
-    blank = blank_means(*sides)
+    blank = blank_means(*map(blank_cells, sides))
     a, b = (
         side.filter(pl.col("value").is_not_null()).select(*_SAMPLE, "answer", "value", cluster_name()) for side in sides
     )

@@ -348,20 +348,24 @@ def _cells(group: pl.DataFrame, seed: int) -> Iterator[tuple[tuple[str, str, str
     line = items["name"].cast(pl.Enum(names)).to_physical().to_numpy()
     table[line, np.searchsorted(lengths, items["length"].to_numpy())] = items.select(SHARES).to_numpy()
     known = dict(items.select("name", "cluster").iter_rows())
-    clusters = clusters_of(table.reshape(len(names), -1), [known[name] for name in names])
-    draws = resampled_means(clusters, seed)
+    scores = table.reshape(len(names), -1)
+    scored = ~np.isnan(scores).all(axis=0)
+    clusters = clusters_of(scores[:, scored], [known[name] for name in names])
+    draws, place_of = resampled_means(clusters, seed), np.cumsum(scored) - 1
     for place, length in enumerate(lengths):
         here = group.filter(pl.col("length") == length)
         facts = items.filter(pl.col("length") == length).select(pl.col(FACTS).mean()).row(0, named=True)
-        shares = {name: _estimate(clusters, draws, place * len(SHARES) + n) for n, name in enumerate(SHARES)}
+        columns = [place * len(SHARES) + n for n in range(len(SHARES))]
+        shares = {
+            name: _estimate(clusters, draws, int(place_of[column])) if scored[column] else None
+            for name, column in zip(SHARES, columns, strict=True)
+        }
         orders = here["tau"].drop_nulls().len()
         yield (model, variant, task, length), _Cell(len(here), int(here["valid"].sum()), orders, shares, facts)
 
 
-def _estimate(clusters: Clusters, draws: Floats, column: int) -> Estimate | None:
+def _estimate(clusters: Clusters, draws: Floats, column: int) -> Estimate:
     mean = float(clusters.means[column])
-    if np.isnan(mean):
-        return None
     return Estimate(mean, interval_at(clusters, draws, column, mean))
 
 

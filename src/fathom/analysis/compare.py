@@ -6,7 +6,7 @@ See ``fathom.stats.differences``. The differences of an item at all lengths are 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations
+from itertools import combinations_with_replacement
 from operator import add
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.grid import ALL, blank_means
+from fathom.analysis.grid import ALL, Cell, blank_cells, blank_means
+from fathom.parallel.units import one_thread
 from fathom.rows.schema import NUMBER
 from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, gaps_over, paired
@@ -28,6 +29,8 @@ NEEDED = (
     *("value", "status", "detail", "answered", "chance", "facets"),
 )
 """Columns of rows that comparisons use."""
+_BLOCK = 12
+"""Models that are compared with as many others before the next ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Comparison:
     scorer_error_b: int = 0
 
 
+@one_thread()
 def compare(
     rows: pl.DataFrame,
     model_a: str,
@@ -189,6 +193,7 @@ class Pairing:
         return _together(self.shared, self.drawn, common).gap([common.index(length) for length in sorted(lengths)])
 
 
+@one_thread()
 def compare_all(
     parts: Iterable[pl.DataFrame],
     *,
@@ -213,10 +218,19 @@ def compare_all(
     if len(sides) < 2:
         raise FathomError("a comparison needs rows of two models or variants; name the runs of both")
     resampler = Resampler(seed, replicates)
-    pairs = combinations(sides, 2)
+    compared: dict[tuple[int, int], list[Comparison]] = {}
     with kept_draws():
-        pairings = (_pair_up(a, b, samples, resampler) for a, b in pairs)
-        return with_adjusted([comparison for pairing in pairings for comparison in pairing.comparisons()])
+        for first, second in _in_blocks(len(sides)):
+            pairing = _pair_up(sides[first], sides[second], samples, resampler)
+            compared[first, second] = pairing.comparisons()
+    return with_adjusted([comparison for pair in sorted(compared) for comparison in compared[pair]])
+
+
+def _in_blocks(models: int) -> Iterator[tuple[int, int]]:
+    """Every two of several models; those of a few follow each other, so that their replicates are still kept."""
+    for start, after in combinations_with_replacement(range(0, models, _BLOCK), 2):
+        for first in range(start, min(start + _BLOCK, models)):
+            yield from ((first, second) for second in range(max(first + 1, after), min(after + _BLOCK, models)))
 
 
 def pair_up(
@@ -298,11 +312,11 @@ class _Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """One model: its scored samples by task, and its cells with ``task``, ``length`` and ``blank``."""
+    """One model: its scored samples by task, and its cells (``blank_cells``)."""
 
     system: tuple[str, str]
     tasks: Mapping[str, _Scores]
-    cells: pl.DataFrame
+    cells: Mapping[Cell, bool]
 
 
 def _sides_of(rows: pl.DataFrame, unanswered: Unanswered, samples: _Samples) -> Iterator[_Side]:
@@ -313,7 +327,7 @@ def _sides_of(rows: pl.DataFrame, unanswered: Unanswered, samples: _Samples) -> 
     systems = counts.partition_by("model", "variant", maintain_order=True, as_dict=True)
     for model, variant in rows.select("model", "variant").unique(maintain_order=True).rows():
         own = systems.get((model, variant), counts.clear())
-        yield _Side((model, variant), _scores_of(own, samples), own.select("task", "length", "blank").unique())
+        yield _Side((model, variant), _scores_of(own, samples), blank_cells(own))
 
 
 def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
@@ -373,8 +387,7 @@ def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pai
     blank = blank_means(a.cells, b.cells)
     # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
     whole = all(task in shared for task, _ in blank if task != ALL)
-    asked = {cell for side in (a, b) for cell in side.cells.select("task", "length").rows()}
-    return Pairing(shared, differences, blank, whole, named, numbers, asked)
+    return Pairing(shared, differences, blank, whole, named, numbers, a.cells.keys() | b.cells.keys())
 
 
 def _sides(comparison: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:

@@ -17,10 +17,11 @@ import polars as pl
 
 from fathom.analysis.compare import Comparison, pair_up
 from fathom.analysis.grid import ALL
+from fathom.parallel.units import one_thread
 from fathom.plugins.names import first_of
 from fathom.printing import readable
 from fathom.stats.beta import beta_lower_tail
-from fathom.stats.intervals import Interval
+from fathom.stats.intervals import Interval, kept_draws
 from fathom.stats.outcomes import (
     ASKED_AGAIN_AT_MOST,
     CHOSEN,
@@ -121,6 +122,8 @@ class Gate:
     gaps: tuple[str, ...] = ()
 
 
+@one_thread()
+@kept_draws()
 def gate(
     candidate: pl.DataFrame,
     baseline: pl.DataFrame,

@@ -24,6 +24,8 @@ from fathom.stats.side_rows import is_side_row
 from fathom.types import FathomError
 
 ALL = "all"
+Cell: TypeAlias = tuple[str, int]
+"""A task and a length."""
 Means: TypeAlias = frozenset[tuple[str, int | None]]
 """Tasks (``all`` too) and lengths (None for the mean over them)."""
 
@@ -160,15 +162,23 @@ def _means(values: pl.Series, column: NDArray[np.int64], lengths: int) -> Floats
     return means
 
 
-def blank_means(first: pl.DataFrame, second: pl.DataFrame) -> Means:
+def blank_cells(rows: pl.DataFrame) -> dict[Cell, bool]:
+    """The cells of one system, and whether each has replies without a score.
+
+    Args:
+        rows: Its counted rows (``fathom.stats.outcomes``).
+    """
+    keys = ["task", "length"]
+    cells = rows.group_by(keys, maintain_order=True).agg(pl.col("blank").any())
+    return {(task, length): blank for task, length, blank in cells.iter_rows()}
+
+
+def blank_means(first: Mapping[Cell, bool], second: Mapping[Cell, bool]) -> Means:
     """Tasks and lengths, and means over them, with a cell without a score of one of two systems.
 
     Args:
-        first: The counted rows of one system (``fathom.stats.outcomes``).
+        first: Whether each cell of one system is blank (``blank_cells``).
         second: Those of the other. A cell that only one of them was asked is part of no comparison.
     """
-    keys = ["task", "length"]
-    own, other = (rows.select(*keys, "blank").unique() for rows in (first, second))
-    shared = [own.join(other, on=keys, how="semi"), other.join(own, on=keys, how="semi")]
-    lost = pl.concat(shared).filter("blank").select(keys).rows()
+    lost = [cell for cell, blank in first.items() if cell in second and (blank or second[cell])]
     return frozenset(pair for task, length in lost for name in (task, ALL) for pair in ((name, length), (name, None)))

@@ -213,6 +213,7 @@ def position_contrasts(
     """
     lost = scored_rows(rows).filter("blank").select("model", "variant", "task").unique().rows()
     contrasts: list[PositionContrast] = []
+    resampler = Resampler(seed, replicates)  # of all pairs: each position is in two of them
     for _, group in placed_rows(rows).group_by("model", "variant", "task", maintain_order=True):
         cells = list(_cells(group))
         names = {name: line for line, name in enumerate(group["name"].unique().sort())}
@@ -227,7 +228,7 @@ def position_contrasts(
                 # A single item that is at both positions by chance must not represent all others.
                 alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
                 pair = first, second
-                contrasts += _contrasts(group, alike, sides, pair, controlled, tuple(names), seed, replicates)
+                contrasts += _contrasts(group, alike, sides, pair, controlled, tuple(names), resampler)
     systems = ((contrast, (contrast.model, contrast.variant, contrast.task)) for contrast in contrasts)
     return with_adjusted([contrast for contrast, key in systems if contrast.length is not None or key not in lost])
 
@@ -288,8 +289,7 @@ def _contrasts(
     pair: tuple[Place, Place],
     controlled: bool,
     names: tuple[str, ...],
-    seed: int,
-    replicates: int,
+    resampler: Resampler,
 ) -> list[PositionContrast]:
     """One pair of positions at lengths that are all paired or all not, and over them if all have the same depths."""
     if not cells:
@@ -299,7 +299,7 @@ def _contrasts(
     asked = np.asarray(scored.any(axis=1))
     first, second = (np.where(scored, side, np.nan)[asked] for side in (first, second))
     names = tuple(name for name, here in zip(names, asked.tolist(), strict=True) if here)
-    differences = paired(first, second, "position", Resampler(seed, replicates), _clusters(group, names))
+    differences = paired(first, second, "position", resampler, _clusters(group, names))
     # With lengths of the other kind it would not be the mean over all lengths.
     columns = _columns(cells, pair, scored, over_lengths=len(cells) == len(sides))
     return [

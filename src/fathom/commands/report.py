@@ -61,6 +61,8 @@ def _file(options: ReportOptions) -> Path | None:
 def report(options: ReportOptions) -> "Report":
     """Write one self-contained HTML page about runs, and return its tables.
 
+    Of more than 12 models, the details of each ten but the first are on pages in a folder beside it.
+
     The result has the summary too: ``result.markdown()`` gives it as Markdown, ``result.numbers()`` as numbers.
     """
     from fathom.report.made import measured, write

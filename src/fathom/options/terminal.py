@@ -181,7 +181,7 @@ def print_json(value: Any) -> None:
 
 def _jsonable(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = dataclasses.asdict(value)
+        return {field.name: _jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {key: _jsonable(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

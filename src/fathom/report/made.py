@@ -15,7 +15,7 @@ from fathom.parallel.units import Progress
 from fathom.printing import printable
 from fathom.report.measure import measure, with_setups
 from fathom.report.notebook import as_notebook
-from fathom.report.page import TITLE, page
+from fathom.report.page import TITLE, details_folder, page, pages
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.sections import SECTIONS
 from fathom.report.setups import ComparedSetups
@@ -167,7 +167,22 @@ def report(rows: pl.DataFrame | Filtered, out: Path, *, format: Format = "html",
 
 
 def write(report: Report, out: Path, format: Format = "html") -> None:
-    """Writes a report in a format; the file is replaced atomically."""
-    text = report.text(format)
-    with whole_file(out) as stream:
+    """Writes a report in a format; each file is replaced atomically.
+
+    A page on many models has the details of most of them on further pages, in a folder beside it. To a pipe or a device
+    everything is written as one page.
+    """
+    if format != "html" or (out.exists() and not out.is_file()):
+        return _write(out, report.text(format))
+    written = set()
+    for path, text in pages(report.results, out, title=report.title, link=report.link):
+        _write(path, text)
+        written.add(path)
+    for path in details_folder(out).glob("models-[0-9]*-[0-9]*.html"):
+        if path not in written:  # of an earlier report on more models
+            path.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as stream:
         stream.write(text)

@@ -2,8 +2,11 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
@@ -16,12 +19,16 @@ from fathom.report.results import Results
 from fathom.report.sections import SECTIONS
 from fathom.report.sections.lengths import first_figure
 from fathom.report.summary import WHOLE, summary
-from fathom.report.table import Replies
+from fathom.report.table import Replies, Table
 from fathom.types import FathomError
 
 TITLE = "Long-context reliability"
 UNMEASURED = 5
 """Sentences on what was not measured that are not folded."""
+MANY, EACH = 12, 10
+"""Models up to which one page has everything, and models of each page that has details of more."""
+MODEL = "Model"
+"""Heading of the first column of tables with a row for each model."""
 
 
 class ShownSection(NamedTuple):
@@ -36,14 +43,80 @@ class ShownSection(NamedTuple):
     parts: Sequence[PagePart]
 
 
-def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str] | None = None) -> str:
+class Details(NamedTuple):
+    """Some models out of many, whose details are on one page.
+
+    Attributes:
+        shown: Their results.
+        tables: The tables of all models, by section.
+        first: On further pages, the address of the first one.
+        pages: On the first page, the addresses of those with the other models, and what they are about.
+        models: The address of each of these models, by its number in the ranking.
+    """
+
+    shown: Results
+    tables: Mapping[str, Sequence[Table]]
+    first: str = ""
+    pages: Sequence[tuple[str, str]] = ()
+    models: Mapping[int, str] = {}
+
+
+def details_folder(page: Path) -> Path:
+    """The folder of further pages, beside the first one."""
+    return page.with_name(f"{page.stem}-details")
+
+
+def pages(
+    results: Results, first: Path, *, title: str = TITLE, link: Callable[[Replies], str] | None = None
+) -> Iterator[tuple[Path, str]]:
+    """The pages of a report: one for few models; of many the first has all rankings, further ones details of ten each.
+
+    Args:
+        results: What was measured.
+        first: The file of the first page.
+        title: Title of the first page.
+        link: See :func:`page`; relative addresses are those from the first page.
+
+    Yields:
+        Each page with its text; the first one comes last, when those that it links to exist.
+    """
+    systems = results.systems
+    if len(systems) <= MANY or results.setups is not None:
+        yield first, page(results, title=title, link=link)
+        return
+    parts = [systems[start : start + EACH] for start in range(0, len(systems), EACH)]
+    ends = [(EACH * number + 1, EACH * number + len(part)) for number, part in enumerate(parts)]
+    tables = {section.name: section.tables(results) for section in SECTIONS}
+    above = (lambda replies: f"../{link(replies)}") if link is not None else None
+    addresses: list[tuple[str, str]] = []
+    models: dict[int, str] = {}
+    for (start, end), part in list(zip(ends, parts, strict=True))[1:]:
+        name, about = f"models-{start}-{end}.html", f"models {start} to {end} of {len(systems)}"
+        own = results.only(part)
+        details = Details(own, tables, f"../{quote(first.name)}")
+        yield details_folder(first) / name, page(own, title=f"{title}: {about}", link=above, details=details)
+        addresses.append((f"{quote(details_folder(first).name)}/{name}", about))
+        models |= dict.fromkeys(range(start - 1, end), addresses[-1][0])
+    details = Details(results.only(parts[0]), tables, pages=addresses, models=models)
+    yield first, page(results, title=title, link=link, details=details)
+
+
+def page(
+    results: Results,
+    *,
+    title: str = TITLE,
+    link: Callable[[Replies], str] | None = None,
+    details: Details | None = None,
+) -> str:
     """The page as HTML text. All text from the rows is escaped; a content security policy forbids loading anything.
 
     Args:
         results: What was measured.
         title: Title of the page.
         link: Gives the address of the replies behind a figure; None without links.
+        details: The models whose details are on it, if not those of all.
     """
+    shown = results if details is None else details.shown
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fathom.report"),
         autoescape=True,
@@ -56,13 +129,15 @@ def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str]
     environment.filters["address"] = lambda replies: link(replies) if link and replies else ""
     script = Markup(_resource(environment, "theme.js"))
     text = environment.get_template("page.html.j2").render(
-        systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(results.systems)],
+        systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(shown.systems)],
         title=printable(title),
         summary=summary(results),
         most=UNMEASURED,
         whole=WHOLE,
-        curve=first_figure(results),
-        sections=_sections(results),
+        curve=first_figure(shown),
+        sections=_sections(results, details),
+        details=details,
+        elsewhere=details.models if details else {},
         linked=link is not None,
         light=Markup(css_variables("light")),
         dark=Markup(css_variables("dark")),
@@ -74,13 +149,16 @@ def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str]
     return text.lstrip()
 
 
-def _sections(results: Results) -> list[ShownSection]:
+def _sections(results: Results, details: Details | None) -> list[ShownSection]:
     """The sections that have anything to show."""
-    shown = []
+    sections = []
+    shown = results if details is None else details.shown
     for section in SECTIONS:
-        tables = section.tables(results)
-        if parts := list(section.page(results, tables)):
-            shown.append(
+        tables = section.tables(shown)
+        if details is not None:
+            tables = _of_all(tables, details.tables[section.name], rankings=shown is not results)
+        if parts := list(section.page(shown, tables)):
+            sections.append(
                 ShownSection(
                     id=f"section-{section.name}",
                     title=section.title,
@@ -91,7 +169,18 @@ def _sections(results: Results) -> list[ShownSection]:
                     parts=parts,
                 )
             )
-    return shown
+    return sections
+
+
+def _of_all(tables: Sequence[Table], every: Sequence[Table], *, rankings: bool) -> list[Table]:
+    """Tables of some models with the sentences of those of all, and those with a row for each model as they are."""
+    if rankings:
+        whole = {table.name: table for table in every if table.columns[0].label == MODEL}
+        tables = [whole.get(table.name, table) for table in tables]
+    abouts = [table.about for table in every if table.about]
+    own = [number for number, table in enumerate(tables) if table.about]
+    about = dict(zip(own, abouts, strict=True)) if len(own) == len(abouts) else {}
+    return [replace(table, about=about.get(number, table.about)) for number, table in enumerate(tables)]
 
 
 def _resource(environment: jinja2.Environment, name: str) -> str:

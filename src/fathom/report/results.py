@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import polars as pl
@@ -89,7 +90,7 @@ class Measurement(Generic[Value]):
     finish: Callable[[Sequence[Value]], Sequence[Value]] = tuple
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Results:
     """What was measured; a missing key was not measured.
 
@@ -164,8 +165,40 @@ class Results:
 
     def every(self, system: System, task: str = ALL) -> analysis.Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None if there is no reply."""
-        counts = [own for (name, about, _), own in self.by_cell.items() if (name, about) == (system, task)]
-        return total(counts) if counts else None
+        return self._every.get((system, task))
+
+    @cached_property
+    def _every(self) -> Mapping[tuple[System, str], analysis.Counts]:
+        cells = grouped(self.by_cell.items(), lambda cell: cell[0][:2])
+        return {key: total([counts for _, counts in own]) for key, own in cells.items()}
+
+    def only(self, systems: Sequence[System]) -> "Results":
+        """The results of some systems, in their order; their ranks and differences stay those among all."""
+
+        def of_keys(values: Mapping[Key, Value]) -> dict[Key, Value]:
+            return {key: value for key, value in values.items() if cast(tuple[Any, ...], key)[0] in chosen}
+
+        def of_models(values: Iterable[Value]) -> tuple[Value, ...]:
+            return tuple(value for value in values if not hasattr(value, "model") or system_of(value) in chosen)
+
+        chosen = set(systems)
+        return replace(
+            self,
+            systems=tuple(systems),
+            average=of_keys(self.average),
+            curve=of_keys(self.curve),
+            longscore=of_keys(self.longscore),
+            effective=of_keys(self.effective),
+            by_task=of_keys(self.by_task),
+            by_length=of_keys(self.by_length),
+            by_cell=of_keys(self.by_cell),
+            filtered=self.filtered and replace(self.filtered, removed=of_models(self.filtered.removed)),
+            by_question=self.by_question.only([*systems, *sorted(self.by_question.published - chosen)]),
+            unmeasured=of_models(self.unmeasured),
+            scorer_errors=of_models(self.scorer_errors),
+            drops=of_models(self.drops),
+            of_sections={name: of_models(values) for name, values in self.of_sections.items()},
+        )
 
     def of_system(self, system: System) -> str:
         """ " (NAME)" behind what a sentence says of a system; "" if there is only one."""

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from fathom.stats.intervals import (
     Clusters,
     Floats,
     Interval,
+    Sums,
     clusters_of,
     interval_of,
     ordered_intervals,
@@ -35,9 +37,14 @@ from fathom.stats.student import lower_tail
 PAIRED_REPLICATES = REPLICATES
 """Replicates of a difference; no p-value that is taken from them is below 2 / (this number + 1)."""
 _BLOCK = 64  # differences at once: 5 MB of replicates, which processors keep in their caches
+_Scores: TypeAlias = tuple[bytes, bytes, tuple[int, ...]]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 _THREADS = min(4, os.cpu_count() or 1)
 _KEPT = 400
 """Replicates that comparisons keep, of one score on one task each: 400 kB with five lengths."""
+_SUMS = 32
+"""Sums that they keep, of scores that are compared on one task and in a mean over several."""
 _ROUNDING = 1e-12  # equal scores may differ by this much, by the order of their summation
 
 
@@ -73,19 +80,31 @@ class Resampler:
     def __init__(self, seed: int, replicates: int = PAIRED_REPLICATES) -> None:
         """Seed of the analysis, and number of replicates."""
         self.seed, self.replicates = seed, replicates
-        self._means: dict[tuple[bytes, bytes, tuple[int, ...], float, int], Floats] = {}
+        self._means: dict[tuple[_Scores, float, int], Floats] = {}
+        self._sums: dict[_Scores, Sums] = {}
 
     def means(self, clusters: Clusters, prior: float, stream: int) -> Floats:
         """Replicates of the means of some clusters; arguments as in ``Sums.means``."""
-        key = clusters.totals.tobytes(), clusters.counts.tobytes(), clusters.totals.shape, prior, stream
-        means = self._means.pop(key, None)
-        if means is None:
-            sums = resampled_sums(clusters, self.seed, replicates=self.replicates)
-            means = sums.means(self.seed, prior, stream)
-        self._means[key] = means  # the latest is the last
-        if len(self._means) > _KEPT:
-            del self._means[next(iter(self._means))]
-        return means
+        scores = clusters.totals.tobytes(), clusters.counts.tobytes(), clusters.totals.shape
+        return _latest(
+            self._means,
+            (scores, prior, stream),
+            lambda: self._sums_of(scores, clusters).means(self.seed, prior, stream),
+        )
+
+    def _sums_of(self, scores: _Scores, clusters: Clusters) -> Sums:
+        return _latest(
+            self._sums, scores, lambda: resampled_sums(clusters, self.seed, replicates=self.replicates), _SUMS
+        )
+
+
+def _latest(kept: dict[Key, Value], key: Key, make: Callable[[], Value], most: int = _KEPT) -> Value:
+    """A value that is kept, or made now; those that were used last are kept."""
+    value = kept.pop(key) if key in kept else make()
+    kept[key] = value
+    if len(kept) > most:
+        del kept[next(iter(kept))]
+    return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

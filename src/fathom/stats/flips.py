@@ -57,8 +57,8 @@ def flip_p_values(many: Sequence[Floats]) -> list[float]:
             table[: len(nonzero), column] = nonzero
         sums = np.abs(random_signs(len(table)) @ table)
         least = [abs(math.fsum(sizes.tolist())) - _ROUNDED * float(np.abs(sizes).sum()) for sizes in drawn]
-        reached = [sums[:, column] >= limit for column, limit in enumerate(least)]
-        shares = iter([float((1 + exceeded.sum()) / (1 + DRAWN)) for exceeded in reached])
+        reached = np.count_nonzero(sums >= np.array(least, dtype=np.float32), axis=0)
+        shares = iter([float((1 + count) / (1 + DRAWN)) for count in reached.tolist()])
     return [p_value if isinstance(p_value, float) else next(shares) for p_value in p_values]
 
 

@@ -217,9 +217,12 @@ def study(
     def wrap(body: Callable[[Given], list[Result]]) -> Command[P, Given, "StudyResults[Result]"]:
         @functools.wraps(body)
         def results(given: Given) -> "StudyResults[Result]":
+            from fathom.parallel.units import one_thread
             from fathom.report.studies import StudyResults
+            from fathom.stats.intervals import kept_draws
 
-            return StudyResults(body(given))
+            with one_thread(), kept_draws():
+                return StudyResults(body(given))
 
         function = command(options)(results)
         name = body.__name__.removeprefix("analyze_").replace("_", "-")
