@@ -35,6 +35,7 @@ EXTRAS: Mapping[str, Extra] = {
     ),
     "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),
     "embed": Extra("embedding models as judges, and fathom compress embed", ("sentence_transformers",)),
+    "figures": Extra("figures as PNG and PDF files", ("vl_convert",)),
     "hf": Extra("local models as hf/PATH, entailment models as nli/NAME", ("torch", "transformers", "accelerate")),
     "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),
     "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),

@@ -3,18 +3,16 @@
 from base64 import b64encode
 from collections.abc import Sequence
 
-import altair as alt
-import vl_convert
 from markupsafe import Markup
 
-from fathom.report.colours import PAPER
-from fathom.report.figure import specification
+from fathom.report.charts import Chart
 from fathom.report.plot import chart_of
 from fathom.report.results import Results
 from fathom.report.sections import SECTIONS
 from fathom.report.setup_charts import PAPER_SIZE, score_chart
 from fathom.report.studies import as_markup
 from fathom.report.summary import WHOLE, summary
+from fathom.report.svg import document
 from fathom.report.table import Table
 from fathom.types import FathomError
 
@@ -46,14 +44,13 @@ def as_notebook(results: Results, tables: Sequence[Table]) -> str:
     return "\n".join(parts)
 
 
-def image(chart: alt.TopLevelMixin, label: str = "Score against length; the figures are in the tables") -> Markup:
+def image(chart: Chart, label: str = "Score against length; the figures are in the tables") -> Markup:
     """A chart as an image within HTML: notebooks remove drawings from HTML that they do not trust, and keep images."""
-    drawing = str(vl_convert.vegalite_to_svg(specification(chart, PAPER.light)))
-    data = b64encode(drawing.encode()).decode()
+    data = b64encode(document(chart).encode()).decode()
     return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(label, data)
 
 
-def _charts(results: Results) -> list[alt.TopLevelMixin]:
+def _charts(results: Results) -> list[Chart]:
     compared = results.setups
     if compared is not None and compared.others:
         return [score_chart(compared, family, PAPER_SIZE, legend=True) for _, family in compared.families]
