@@ -5,7 +5,8 @@ under the pointer from the field ``says``, if there is one. All colours are the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
 from fathom.report.colours import INK, Colour
@@ -234,18 +235,15 @@ class Series:
 
 
 class _Shown:
-    """A chart that shows itself in notebooks and gives its specification."""
+    """A chart that gives its specification and shows itself in notebooks; both modules import this one."""
 
     def to_dict(self, validate: bool = True) -> dict[str, Any]:
         """The Vega-Lite specification, without the look that all figures share; ``validate`` is not used."""
-        from fathom.report.vegalite import vega_lite
-
-        return vega_lite(self)  # type: ignore[arg-type]
+        specification: dict[str, Any] = import_module("fathom.report.vegalite").vega_lite(self)
+        return specification
 
     def _repr_html_(self) -> str:
-        from fathom.report.notebook import image
-
-        return image(self)  # type: ignore[arg-type]
+        return str(import_module("fathom.report.svg").image(self, "Chart"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +290,7 @@ class ConcatChart(_Shown):
     columns: int
     spacing: float = 24
     title: str = ""
-    note: Sequence[str] = field(default=())
+    note: Sequence[str] = ()
     shared: bool = False
 
 

@@ -149,7 +149,7 @@ def heat_map(
         ],
         size=size,
         # With more rows than fit on a screen, the names of columns are above.
-        x=Names(names=columns, top=len(lines) > MANY),
+        x=Names(names=columns, top=len(set(lines)) > MANY),
         y=Names(names=lines, widest=widest),
         title=title,
         note=note,

@@ -1,6 +1,5 @@
 """A report in a notebook: the ranking and the chart, the breakdowns folded below; the rest is only in the page."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -12,13 +11,14 @@ from fathom.report.sections import SECTIONS
 from fathom.report.setup_charts import PAPER_SIZE, score_chart
 from fathom.report.studies import as_markup
 from fathom.report.summary import WHOLE, summary
-from fathom.report.svg import document
+from fathom.report.svg import image as image
 from fathom.report.table import Table
 from fathom.types import FathomError
 
 FIRST = ("headline", "setups")
 FOLDED = "setups-costs"
 """Beginning of the names of tables with a row for each setup at each length."""
+LABEL = "Score against length; the figures are in the tables"
 LEFT_OUT = (*(section.name for section in SECTIONS if not section.in_notebook), "published")
 """Sections that are about how the report was made; they are on the page."""
 
@@ -37,17 +37,11 @@ def as_notebook(results: Results, tables: Sequence[Table]) -> str:
     missing = "".join(Markup("<li>{}</li>").format(sentence) for sentence in map(str, summary(results).unmeasured))
     parts = [Markup("<p>Not measured:</p><ul>{}</ul>").format(Markup(missing)) if missing else f"<p>{WHOLE}</p>"]
     parts += [as_markup(table) for table in seen]
-    parts += [image(chart) for chart in _charts(results)]
+    parts += [image(chart, LABEL) for chart in _charts(results)]
     if folded:
         more = "\n".join(map(as_markup, folded))
         parts.append(f"<details><summary>By task, LongScore and effective lengths</summary>{more}</details>")
     return "\n".join(parts)
-
-
-def image(chart: Chart, label: str = "Score against length; the figures are in the tables") -> Markup:
-    """A chart as an image within HTML: notebooks remove drawings from HTML that they do not trust, and keep images."""
-    data = b64encode(document(chart).encode()).decode()
-    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(label, data)
 
 
 def _charts(results: Results) -> list[Chart]:

@@ -3,9 +3,8 @@
 import base64
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import jinja2
 from markupsafe import Markup
 
 from fathom.printing import printable
@@ -18,6 +17,9 @@ from fathom.report.sections.lengths import first_figure
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import Replies
 from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    import jinja2
 
 TITLE = "Long-context reliability"
 UNMEASURED = 5
@@ -44,6 +46,8 @@ def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str]
         title: Title of the page.
         link: Gives the address of the replies behind a figure; None without links.
     """
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fathom.report"),
         autoescape=True,
@@ -94,7 +98,7 @@ def _sections(results: Results) -> list[ShownSection]:
     return shown
 
 
-def _resource(environment: jinja2.Environment, name: str) -> str:
+def _resource(environment: "jinja2.Environment", name: str) -> str:
     if environment.loader is None:
         raise FathomError("The templates of the report are missing: reinstall fathom.")
     return environment.loader.get_source(environment, name)[0]

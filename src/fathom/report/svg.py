@@ -2,10 +2,13 @@
 
 import math
 import unicodedata
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import NamedTuple
+
+from markupsafe import Markup
 
 from fathom.printing import printable
 from fathom.report.charts import (
@@ -142,9 +145,9 @@ def _advance(letter: str) -> int:
 
 def shortened(text: str, font: float, limit: float) -> str:
     """A text that is at most ``limit`` pixels wide, with an ellipsis where it was longer; 0 for no limit."""
-    if not limit or text_width(text, font) <= limit:
+    if not limit or _wide(text, font) <= limit:
         return text
-    while text and text_width(text, font) + font > limit:
+    while text and _wide(text, font) + font > limit:
         text = text[:-1]
     return f"{text}…"
 
@@ -615,3 +618,14 @@ def element(chart: Chart, label: str, *, whole: bool = False) -> str:
     values = {"viewBox": box, "font-size": 11, "fill": _VARIABLES[MUTED.light], "role": "img", "style": room}
     values["aria-label"] = printable(label)
     return f"<svg{_attributes(values)}>{drawing.content}</svg>"
+
+
+def image(chart: Chart, label: str) -> Markup:
+    """A chart as an image within HTML: notebooks remove drawings from HTML that they do not trust, and keep images.
+
+    Args:
+        chart: The chart.
+        label: What it shows, for screen readers.
+    """
+    data = b64encode(document(chart).encode()).decode()
+    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(label, data)

@@ -75,7 +75,7 @@ def vega_lite(chart: Chart) -> _Spec:
 
 
 def _heading(title: str, note: Sequence[str]) -> _Spec:
-    return {"text": title, **({"subtitle": list(note)} if note else {})}
+    return {"text": title} | ({"subtitle": list(note)} if note else {})
 
 
 def _layered(chart: LayerChart, kept: Any) -> _Spec:
@@ -84,8 +84,13 @@ def _layered(chart: LayerChart, kept: Any) -> _Spec:
         for layer in chart.layers
     ]
     spec: _Spec = {"layer": layers, "width": chart.size.width, "height": chart.size.height}
+    if len({layer["data"]["name"] for layer in layers}) == 1:
+        spec["data"] = layers[0]["data"]
+        layers = [{name: value for name, value in layer.items() if name != "data"} for layer in layers]
+        spec["layer"] = layers
     if chart.title or chart.note:
-        spec["title"] = _heading(chart.title, chart.note) | ({"frame": "group"} if chart.aligned else {})
+        heading = _heading(chart.title, chart.note) | ({"frame": "group"} if chart.aligned else {})
+        spec["title"] = heading if len(heading) > 1 else chart.title
     if chart.frame:
         spec["view"] = {"stroke": chart.frame}
     return spec
@@ -207,7 +212,7 @@ def _looks(layer: Layer, series: Series | None) -> _Spec:
             looks |= {"order": {"field": layer.order, "type": "quantitative"}} if layer.order else {}
     if series is None or (not isinstance(layer, Area | Tiles) and layer.colour):
         return looks
-    legend = _legend(series) if isinstance(layer, Points | Tiles) else None
+    legend = _legend(series)
     styles = series.styles.values()
     colours = [style.colour.light for style in styles]
     looks["color"] = _by_series(series, colours, legend)
