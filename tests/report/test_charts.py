@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -100,11 +101,11 @@ def test_a_legend_is_below_the_chart_and_within_the_drawing() -> None:
 
 def test_vega_lite_draws_the_same_labels_from_the_specification() -> None:
     vl_convert = pytest.importorskip("vl_convert")
-    drawn = vl_convert.vegalite_to_svg(specification(chart(("a", "it's"))))
-    ours = document(chart(("a", "it's")))
-    for text in (drawn, ours):
+    signed = Numbers(low=-1, high=1, ticks=percents((-0.5, 0, 0.5), "+"))
+    both = replace(chart(("a", "it's")), y=signed)
+    for text in (vl_convert.vegalite_to_svg(specification(both)), document(both)):
         words = {element.text for element in ElementTree.fromstring(text).iter() if element.tag.endswith("text")}
-        assert {"1k", "4k", "0%", "25%", "50%", "75%", "100%", "a", "it's"} <= words
+        assert {"1k", "4k", "−50%", "0%", "+50%", "a", "it's"} <= words
 
 
 def test_a_figure_that_needs_the_extra_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,10 +167,11 @@ def _channel(axis: Axis, name: str, size: int) -> _Spec:
     scale |= {"reverse": True} if axis.low > axis.high else {}
     channel: _Spec = {"field": name, "type": "quantitative", "scale": scale, "axis": None}
     if axis.ticks:
-        labels = ", ".join(f"{_text(f'{value:.9g}')}: {_text(label)}" for value, label in axis.ticks)
+        labels = ", ".join(f"{_text(f'{value:.12g}')}: {_text(label)}" for value, label in axis.ticks)
         channel["axis"] = _axis(axis.top, axis.title, axis.font) | {
             "values": [value for value, _ in axis.ticks],
-            "labelExpr": f"{{{labels}}}[format(datum.value, '.9~g')]",
+            # Vega writes a typographic minus.
+            "labelExpr": f"{{{labels}}}[replace(format(datum.value, '.12~g'), '−', '-')]",
             **{"labelOverlap": "greedy", "grid": axis.grid, "ticks": axis.marks, "tickSize": 4},
         }
     return channel
