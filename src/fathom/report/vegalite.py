@@ -1,7 +1,7 @@
 """Charts as Vega-Lite specifications, for programs that draw or change them."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fathom.report.charts import (
@@ -55,16 +55,16 @@ def vega_lite(chart: Chart) -> _Spec:
     names: dict[int, str] = {}
     datasets: _Spec = {}
 
-    def kept(records: Records) -> str:
+    def dataset(records: Records) -> str:
         if id(records) not in names:
             names[id(records)] = f"data-{len(names) + 1}"
             datasets[names[id(records)]] = [dict(record) for record in records]
         return names[id(records)]
 
     if isinstance(chart, LayerChart):
-        spec = _layered(chart, kept)
+        spec = _layered(chart, dataset)
     else:
-        spec = {"concat": [_layered(each, kept) for each in chart.concat], "columns": chart.columns}
+        spec = {"concat": [_layered(each, dataset) for each in chart.concat], "columns": chart.columns}
         spec |= {"spacing": chart.spacing}
         if chart.title:
             spec |= {"title": {**_heading(chart.title, chart.note), "fontSize": 14, "offset": 16}}
@@ -78,9 +78,9 @@ def _heading(title: str, note: Sequence[str]) -> _Spec:
     return {"text": title} | ({"subtitle": list(note)} if note else {})
 
 
-def _layered(chart: LayerChart, kept: Any) -> _Spec:
+def _layered(chart: LayerChart, dataset: Callable[[Records], str]) -> _Spec:
     layers = [
-        {"data": {"name": kept(layer.records)}, "mark": _mark(layer), "encoding": _encoding(layer, chart)}
+        {"data": {"name": dataset(layer.records)}, "mark": _mark(layer), "encoding": _encoding(layer, chart)}
         for layer in chart.layers
     ]
     spec: _Spec = {"layer": layers, "width": chart.size.width, "height": chart.size.height}
