@@ -32,6 +32,7 @@ WITHOUT = {
     "dump": "build tsort --threads threads.7z --lengths 1k --out other",
     "cloud": "run suite --model fathom/lexical --shard 1/2 --out s3://bucket/parts",
     "embed": "compress embed suite --model sentence-transformers/small --out embeddings.npz",
+    "figures": "plot curve lexical --out curves.png",
     "hf": "run suite --model hf/model --out other",
     "inspect": "convert rows.parquet --to inspect --out logs",
     "mlflow": "convert rows.parquet --to mlflow --out tracked",
@@ -124,7 +125,7 @@ def main_job(programs: Path, folder: Path) -> None:
         "report lexical guess --out report.html",
         "analyze compare lexical guess",
         "convert rows.parquet --to every-eval-ever --out records",
-        "plot curve lexical --out curves.png",
+        "plot curve lexical --out curves.svg",
         "report lexical guess --format markdown",
         "gate lexical --baseline lexical",
     )
@@ -132,7 +133,7 @@ def main_job(programs: Path, folder: Path) -> None:
     assert "fathom/lexical" in (folder / "report.html").read_text("utf-8")
     assert "fathom/lexical" in ended[-2][1]
     assert "INCONCLUSIVE" in ended[-1][1]
-    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert "fathom/lexical" in (folder / "curves.svg").read_text("utf-8")
 
 
 def test_the_wheel_does_the_main_job_and_each_missing_extra_is_named(archives: Path, tmp_path: Path) -> None:

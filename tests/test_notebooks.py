@@ -86,14 +86,15 @@ def test_only_times_ids_and_versions_may_differ() -> None:
 
 
 def test_words_of_a_drawing_are_compared_and_its_lines_are_not() -> None:
-    import altair as alt
-
-    from fathom.report.notebook import image
+    from fathom.report.charts import LayerChart, Line, Numbers, Size
+    from fathom.report.svg import image
 
     def drawn(score: float, width: int, name: str) -> list[str]:
-        values = alt.InlineData([{"length": 1, "score": score, "model": name}])
-        chart = alt.Chart(values, width=width).mark_line().encode(x="length:Q", y="score:Q", color="model:N")
-        return notebooks.shown(cell(image(chart)))
+        records = [{"length": length, "score": score} for length in (1, 2)]
+        line = Line(records=records, x="length", y="score", colour="#000000")
+        ends = Numbers(low=0, high=2)
+        chart = LayerChart(layers=[line], size=Size(width, 100), x=ends, y=ends, title=name)
+        return notebooks.shown(cell(image(chart, "drawing")))
 
     assert drawn(0.5, 300, "large") == drawn(0.5, 301, "large") != drawn(0.5, 300, "small")
 

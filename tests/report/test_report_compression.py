@@ -13,8 +13,7 @@ import pytest
 
 from fathom.report.compression import ESTIMATES, GROUPS, MEASURES, SPLITS, STUDIES, study_chart, validation
 from fathom.report.compression_marks import medians
-from fathom.report.drawing import CONFIG
-from fathom.report.figure import FORMATS, save
+from fathom.report.figure import FORMATS, save, specification
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.slow
@@ -62,7 +61,7 @@ def table_of(study: str) -> pl.DataFrame:
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_is_valid_vega_lite(study: str) -> None:
     chart = study_chart(study, table_of(study))
-    assert alt.Chart.from_dict({**chart.to_dict(validate=True), "config": dict(CONFIG)})
+    assert alt.Chart.from_dict(specification(chart))
 
 
 @pytest.mark.parametrize("study", ["dimensions", "bias", "choices"])
@@ -122,7 +121,7 @@ def summarised(budgets: Sequence[int] = (12,)) -> pl.DataFrame:
 def test_methods_stand_from_the_least_error_down_with_standard_errors() -> None:
     frame = summarised().sort("error", descending=True)
     chart = validation(frame)
-    assert alt.Chart.from_dict({**chart.to_dict(validate=True), "config": dict(CONFIG)})
+    assert alt.Chart.from_dict(specification(chart))
     drawn = chart.to_dict(validate=False)
     assert len(drawn["concat"]) == len(MEASURES)
     dots = drawn["concat"][0]["layer"][-1]["encoding"]

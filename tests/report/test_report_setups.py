@@ -15,7 +15,8 @@ import pytest
 
 from chromium import browsers, violations
 from fathom.analysis import Setup, compare_setups
-from fathom.report.drawing import CONFIG, Size
+from fathom.report.charts import LayerChart, Size
+from fathom.report.figure import specification
 from fathom.report.made import Report, measured
 from fathom.report.setup_charts import difference_charts, score_chart, setup_figures, token_chart
 from fathom.report.setups import ComparedSetups, answer, on_frontier, share_of
@@ -204,7 +205,7 @@ def test_rows_of_other_setups_are_refused(found: tuple[pl.DataFrame, ComparedSet
 # Charts
 
 
-def data_of(chart: alt.LayerChart) -> list[Any]:
+def data_of(chart: LayerChart) -> list[Any]:
     """The records of all layers."""
     return list(chart.to_dict(validate=False)["datasets"].values())
 
@@ -216,7 +217,7 @@ def test_charts_are_valid_and_show_the_window(found: tuple[pl.DataFrame, Compare
     score, tokens = score_chart(compared, family, SIZE, legend=True), token_chart(compared, family, SIZE, legend=True)
     gaps = difference_charts(compared, SIZE, titled=True)
     for chart in (score, tokens, gaps[0]):
-        assert alt.Chart.from_dict({**chart.to_dict(validate=True), "config": dict(CONFIG)})
+        assert alt.Chart.from_dict(specification(chart))
     for chart in (score, gaps[0]):
         assert [{"length": WINDOW}] in data_of(chart)
     beyond = replace(compared, window=10 * max(LENGTHS))

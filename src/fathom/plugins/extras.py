@@ -36,6 +36,7 @@ EXTRAS: Mapping[str, Extra] = {
     ),
     "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),
     "embed": Extra("embedding models as judges, and fathom compress embed", ("sentence_transformers",)),
+    "figures": Extra("figures as PNG and PDF files", ("vl_convert",)),
     "gigatoken": Extra("quicker counts with tokenizers of Hugging Face", ("gigatoken",)),
     "hf": Extra("local models as hf/PATH, entailment models as nli/NAME", ("torch", "transformers", "accelerate")),
     "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),

@@ -6,10 +6,9 @@ They are drawn from the tables of ``fathom.compress``.
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-import altair as alt
 import polars as pl
 
-from fathom.report.colours import MUTED
+from fathom.report.charts import ConcatChart, LayerChart, Numbers, Size
 from fathom.report.compression_marks import (
     SIDE,
     bounds,
@@ -22,7 +21,7 @@ from fathom.report.compression_marks import (
     together,
     value_axis,
 )
-from fathom.report.drawing import Size, axis_of
+from fathom.report.drawing import round_numbers
 from fathom.types import FathomError
 
 SP = "Spearman correlation with the scores on the whole benchmark"
@@ -32,7 +31,6 @@ GROUPS = {"known": "known models", "new": "new models", ALL: "all models"}
 ESTIMATES = {"predicted": "predicted by item response theory", "direct": "direct: mean of the items' scores"}
 STRONG, MODERATE = 0.8, 0.6  # thresholds of the paper's words for correlations
 PANEL = Size(240, 190)
-AXIS_TITLE = {"titleFontWeight": "normal", "titleFontSize": 11, "titlePadding": 8, "titleColor": MUTED.light}
 SPLITS = {
     "random": "random halves",
     "extrapolation": "known: weakest half, new: strongest half",
@@ -46,7 +44,7 @@ MEASURES: Mapping[str, tuple[float, str]] = {
 """Figures of a validation: factor of their unit, and heading."""
 
 
-def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
+def study_chart(study: str, table: pl.DataFrame) -> ConcatChart:
     """The figure of one study.
 
     Args:
@@ -68,7 +66,7 @@ def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
     return STUDIES[study](known)
 
 
-def _redundancy(table: pl.DataFrame) -> alt.TopLevelMixin:
+def _redundancy(table: pl.DataFrame) -> ConcatChart:
     parts = {"low": 0.05, "inner": 0.25, "value": 0.5, "outer": 0.75, "high": 0.95}
     quantiles = table.group_by("category", "ratio", maintain_order=True).agg(
         *(pl.col("spearman").quantile(share, "linear").alias(name) for name, share in parts.items()),
@@ -90,24 +88,24 @@ def _redundancy(table: pl.DataFrame) -> alt.TopLevelMixin:
     return together([chart], "Rank correlation of random subsets with the whole benchmark", subtitle)
 
 
-def _categories(table: pl.DataFrame) -> alt.TopLevelMixin:
+def _categories(table: pl.DataFrame) -> ConcatChart:
     table = table.filter(pl.col("estimate").is_in(list(ESTIMATES)))
     rows = [_category(name) for name in table["category"].unique(maintain_order=True)]
     axis = value_axis(_records(table, "category"))
-    panels: list[alt.LayerChart] = []
+    panels: list[LayerChart] = []
     for group, title in _groups(table):
         own = table.filter(models=group)
         size = Size(SIDE, rows_height(len(rows), len(ESTIMATES)))
         records = [{**record, "row": _category(str(record["row"]))} for record in _records(own, "category")]
         panels.append(dots(records, rows, list(ESTIMATES.values()), size, axis, title=title, names=not panels))
-    return together(panels, "Rank correlation of the subset with the whole benchmark, by category", SP)
+    return together(panels, "Rank correlation of the subset with the whole benchmark, by category", [SP])
 
 
-def _settings(table: pl.DataFrame, title: str) -> alt.TopLevelMixin:
+def _settings(table: pl.DataFrame, title: str) -> ConcatChart:
     table = _whole(table)
     rows = table["setting"].unique(maintain_order=True).to_list()
     axis = value_axis(_records(table, "setting"))
-    panels: list[alt.LayerChart] = []
+    panels: list[LayerChart] = []
     for group, heading in _groups(table):
         size = Size(SIDE, rows_height(len(rows), len(ESTIMATES)))
         draws = _records(table.filter(models=group), "setting")
@@ -116,15 +114,21 @@ def _settings(table: pl.DataFrame, title: str) -> alt.TopLevelMixin:
 
 
 def _medians(
-    draws: list[dict[str, object]], rows: Sequence[str], size: Size, axis: alt.X, *, title: str = "", names: bool = True
-) -> alt.LayerChart:
+    draws: list[dict[str, object]],
+    rows: Sequence[str],
+    size: Size,
+    axis: Numbers,
+    *,
+    title: str = "",
+    names: bool = True,
+) -> LayerChart:
     """Medians over draws, and all draws if there are several."""
     middle = medians(draws)
     several = draws if len(draws) > len(middle) else ()
     return dots(middle, rows, list(ESTIMATES.values()), size, axis, draws=several, title=title, names=names)
 
 
-def _choices(table: pl.DataFrame) -> alt.TopLevelMixin:
+def _choices(table: pl.DataFrame) -> ConcatChart:
     table = _whole(table).with_columns(pl.col("models").replace_strict(GROUPS).alias("group"))
     rows = [title for _, title in _groups(table)]
     size = Size(460, rows_height(len(rows), len(ESTIMATES)))
@@ -136,22 +140,17 @@ def _choices(table: pl.DataFrame) -> alt.TopLevelMixin:
 
 def _curves(
     table: pl.DataFrame, title: str, x_title: str, *, log: bool = False, percent: bool = False, related: bool = False
-) -> alt.TopLevelMixin:
+) -> ConcatChart:
     table = _whole(table).with_columns(pl.col("setting").cast(pl.Float64).alias("x"))
     values = sorted(table["x"].unique())
     records = [{**record, "x": x} for record, x in zip(_records(table, "setting"), table["x"], strict=True)]
-    shown = ".0%" if percent else "d"
-    axis = axis_of(
-        values=values, format=shown, grid=False, ticks=True, labelOverlap="greedy", labelSeparation=3, labelFontSize=10
-    )
-    for name, value in {"title": x_title, **AXIS_TITLE}.items():
-        axis[name] = value
     margin = 1.12 if log else 0.04 * (values[-1] - values[0] or 1)
-    ends = [values[0] / margin, values[-1] * margin] if log else [values[0] - margin, values[-1] + margin]
-    x = alt.X("x:Q", scale=alt.Scale(type="log" if log else "linear", domain=ends, nice=False, zero=False), axis=axis)
+    ends = (values[0] / margin, values[-1] * margin) if log else (values[0] - margin, values[-1] + margin)
+    ticks = [(value, f"{value:.0%}" if percent else f"{value:.0f}") for value in values]
+    x = Numbers(low=ends[0], high=ends[1], ticks=ticks, log=log, marks=True, title=x_title, font=10)
     low, high = bounds([float(str(record["value"])) for record in records])
-    y = alt.Y("value:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis_of(grid=True, format=".2f"))
-    panels: list[alt.LayerChart] = []
+    y = Numbers(low=low, high=high, ticks=[(at, f"{at:.2f}") for at in round_numbers(low, high, 6)], grid=True)
+    panels: list[LayerChart] = []
     for group, heading in _groups(table):
         own = table["models"] == group
         inside = [record for record, kept in zip(records, own, strict=True) if kept]
@@ -160,9 +159,9 @@ def _curves(
     return together(panels, title, _subtitle(table))
 
 
-def _rankings(table: pl.DataFrame) -> alt.TopLevelMixin:
+def _rankings(table: pl.DataFrame) -> ConcatChart:
     stages = {"direct": "direct", "full": "whole", "predicted": "predicted"}
-    panels: list[alt.LayerChart] = []
+    panels: list[LayerChart] = []
     for draw in table["draw"].unique(maintain_order=True):
         own = table.filter(draw=draw)
         records = [
@@ -184,13 +183,13 @@ def _rankings(table: pl.DataFrame) -> alt.TopLevelMixin:
     return together(panels, "Ranks by the whole benchmark and by the subset", subtitle, columns=min(2, len(panels)))
 
 
-def _neighbours(table: pl.DataFrame) -> alt.TopLevelMixin:
+def _neighbours(table: pl.DataFrame) -> ConcatChart:
     by = "task" if table["task"].n_unique() <= 6 else "category"
     spans = {}
     for name in ("x", "y"):
         low, high = table.select(low=pl.col(name).min(), high=pl.col(name).max()).row(0)
         spans[name] = (low - 0.05 * (high - low), high + 0.05 * (high - low))
-    panels: list[alt.LayerChart] = []
+    panels: list[LayerChart] = []
     for name in table[by].unique(maintain_order=True):
         own = table.filter(pl.col(by) == name)
         records = own.select(pl.col("x", "y").round(2), "chosen").to_dicts()
@@ -203,7 +202,7 @@ def _neighbours(table: pl.DataFrame) -> alt.TopLevelMixin:
     return together(panels, "Items by their parameters in item response theory", subtitle, columns=min(3, len(panels)))
 
 
-STUDIES: Mapping[str, Callable[[pl.DataFrame], alt.TopLevelMixin]] = {
+STUDIES: Mapping[str, Callable[[pl.DataFrame], ConcatChart]] = {
     "redundancy": _redundancy,
     "categories": _categories,
     "dimensions": lambda table: _curves(
@@ -231,9 +230,9 @@ def _records(table: pl.DataFrame, row: str) -> list[dict[str, object]]:
     return [{"row": row, "series": series, "value": value} for row, series, value in lines]
 
 
-def _subtitle(table: pl.DataFrame) -> str | list[str]:
+def _subtitle(table: pl.DataFrame) -> list[str]:
     several = table["draw"].n_unique() > 1
-    return [SP, _one_mark(table)] if several else f"{SP}; one fit each"
+    return [SP, _one_mark(table)] if several else [f"{SP}; one fit each"]
 
 
 def _one_mark(table: pl.DataFrame) -> str:
@@ -264,7 +263,7 @@ def _ratio(value: float) -> str:
     return f"{100 * value:g}% left out"
 
 
-def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixin:
+def validation(frame: pl.DataFrame, target: str = "overall") -> ConcatChart:
     """Compares methods: rank correlation, error and bias on held-out models.
 
     Args:
@@ -283,7 +282,7 @@ def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixi
     if frame.is_empty():
         raise FathomError(f"nothing to draw: no method was validated on {target!r}")
     splits = [name for name in SPLITS if name in frame["split"].to_list()]
-    panels: list[alt.LayerChart] = []
+    panels: list[LayerChart] = []
     for budget in frame["budget"].unique(maintain_order=True):
         own = frame.filter(budget=budget)
         first = own.filter(pl.col("split") == splits[0]).sort("error", nulls_last=True)
@@ -293,16 +292,14 @@ def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixi
             records = _method_records(own, name, scale)
             heading = f"{title}, {budget:,} items" if frame["budget"].n_unique() > 1 else title
             # One scale for all budgets, so that panels can be compared.
-            axis = value_axis(
-                _method_records(frame, name, scale), unit=scale == 1, zero=name != "spearman", signed=name == "bias"
-            )
+            axis = value_axis(_method_records(frame, name, scale), unit=scale == 1, signed=name == "bias")
             chart = dots(
                 records, methods, [SPLITS[split] for split in splits], size, axis, title=heading, names=not place
             )
             panels.append(chart)
     single = frame["budget"].n_unique() == 1
     chosen = f"{frame['budget'][0]:,} items. " if single else ""
-    subtitle = f"{chosen}{_draws(frame)}; bars are ± one standard error of the mean"
+    subtitle = [f"{chosen}{_draws(frame)}; bars are ± one standard error of the mean"]
     estimated = "the whole benchmark" if target == "overall" else target
     return together(panels, f"Estimates of {estimated} for held-out models", subtitle, columns=len(MEASURES))
 

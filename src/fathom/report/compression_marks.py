@@ -3,14 +3,25 @@
 import math
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import NamedTuple, TypeAlias
 
-import altair as alt
+from fathom.report.charts import (
+    ConcatChart,
+    Labels,
+    Layer,
+    LayerChart,
+    Line,
+    Names,
+    Numbers,
+    Points,
+    Records,
+    Rule,
+    Size,
+    Ticks,
+)
+from fathom.report.colours import GHOST, GRID, MUTED, SERIES
+from fathom.report.drawing import round_numbers, series_of
+from fathom.report.words import minus
 
-from fathom.report.colours import GHOST, GRID, INK, MUTED, PAPER, SERIES
-from fathom.report.drawing import Size, axis_of, chart_of_records, layered, legend_of, looks_of
-
-Records: TypeAlias = Sequence[Mapping[str, object]]
 SIDE = 240
 """Width in pixels of panels in one row."""
 ROW = 14
@@ -24,27 +35,18 @@ def rows_height(rows: int, series: int) -> int:
     return rows * (series * ROW + GAP)
 
 
-class _Rows(NamedTuple):
-    """Encodings of rows and series."""
-
-    y: alt.Y
-    within: alt.YOffset
-    colour: alt.Color
-    shape: alt.Shape
-
-
 def dots(
     records: Records,
     rows: Sequence[str],
     series: Sequence[str],
     size: Size,
-    axis: alt.X,
+    axis: Numbers,
     *,
     draws: Records = (),
     title: str = "",
     names: bool = True,
     guides: Sequence[float] = (),
-) -> alt.LayerChart:
+) -> LayerChart:
     """Values in rows, one dot for each series, with bars if they are known.
 
     Args:
@@ -59,47 +61,42 @@ def dots(
         names: Whether the names of rows are shown at the left.
         guides: Values of thin dashed lines.
     """
-    looks = _rows(rows, series, size, names)
-    place = {"y": looks.y, "yOffset": looks.within, "color": looks.colour}
-    layers = []
+    layers: list[Layer] = []
     if guides:
-        across = chart_of_records([{"value": at} for at in guides])
-        layers.append(across.mark_rule(color=MUTED.light, strokeDash=[3, 3], strokeWidth=1.2).encode(x=axis))
+        across = [{"value": at} for at in guides]
+        layers.append(Rule(records=across, x="value", colour=MUTED.light, dash=(3, 3), width=1.2))
     if draws:
-        ticks = chart_of_records(draws).mark_tick(thickness=1.2, size=ROW - 3, opacity=0.45, aria=False)
-        layers.append(ticks.encode(x=axis, **place))
+        layers.append(Ticks(records=draws, x="value", y="row", length=ROW - 3, opacity=0.45))
     for low, high, width in (("low", "high", 1.5), ("inner", "outer", 4.5)):
         if known := [record for record in records if record.get(low) is not None and record.get(high) is not None]:
-            bar = chart_of_records(known).mark_rule(strokeWidth=width)
-            layers.append(bar.encode(x=alt.X(f"{low}:Q"), x2=f"{high}:Q", **place))
-    marks = chart_of_records(records).mark_point(size=52, filled=True, opacity=1, stroke=PAPER.light, strokeWidth=0.8)
-    layers.append(marks.encode(x=axis, shape=looks.shape, **place))
-    return _headed(layers, size, title)
-
-
-def _rows(rows: Sequence[str], series: Sequence[str], size: Size, names: bool) -> _Rows:
-    looks = looks_of(series, "series", key=legend_of(len(series), size))
-    # Axes without labels would have other bounds, and their headings another height.
-    labels = {} if names else {"labelExpr": "''"}
-    shown = axis_of(grid=True, tickBand="extent", labelLimit=260, labelFontSize=12, **labels)
-    return _Rows(
-        alt.Y("row:N", scale=alt.Scale(domain=list(rows), padding=0), axis=shown),
-        alt.YOffset("series:N", scale=alt.Scale(domain=list(series), paddingOuter=GAP / ROW / 2)),
-        looks.colour,
-        looks.shape,
+            layers.append(Rule(records=known, y="row", low=low, high=high, width=width))
+    says = [{**record, "says": f"{record['row']}, {record['series']}: {_value(record)}"} for record in records]
+    layers.append(Points(records=says, x="value", y="row", size=52, outlined=True))
+    return LayerChart(
+        layers=layers,
+        size=size,
+        x=axis,
+        y=Names(names=rows, labels=None if names else (), widest=260, font=12, rows=series, gap=GAP),
+        series=series_of(series, "series", columns=len(series)),
+        title=title,
+        aligned=True,
     )
+
+
+def _value(record: Mapping[str, object], name: str = "value") -> str:
+    return minus(f"{float(str(record[name])):.3f}")
 
 
 def lines(
     records: Records,
     series: Sequence[str],
     size: Size,
-    x: alt.X,
-    y: alt.Y,
+    x: Numbers,
+    y: Numbers,
     *,
     title: str = "",
     note: str = "",
-) -> alt.LayerChart:
+) -> LayerChart:
     """Lines through the medians of draws, one a series, with every draw as a faint marker.
 
     Args:
@@ -111,18 +108,30 @@ def lines(
         title: A heading, "" for none.
         note: A line under the heading, "" for none.
     """
+    records = sorted(records, key=lambda record: float(str(record["x"])))
     middle = medians(records, "x")
-    looks = looks_of(series, "series", key=legend_of(len(series), size))
-    layers = [chart_of_records(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=looks.colour)]
+    layers: list[Layer] = [Line(records=middle, x="x", y="value")]
     if len(records) > len(middle):
-        draws = chart_of_records(records).mark_point(size=16, strokeWidth=1, opacity=0.55, aria=False)
-        layers.append(draws.encode(x=x, y=y, color=looks.colour, shape=looks.shape))
-    points = chart_of_records(middle).mark_point(filled=True, size=44, opacity=1)
-    layers.append(points.encode(x=x, y=y, color=looks.colour, shape=looks.shape))
-    return _headed(layers, size, title, note)
+        layers.append(Points(records=records, x="x", y="value", size=16, width=1, opacity=0.55, hollow=True))
+    labels = dict(x.ticks)
+    says = [
+        {**record, "says": f"{record['series']}, {labels.get(float(str(record['x'])))}: {_value(record)}"}
+        for record in middle
+    ]
+    layers.append(Points(records=says, x="x", y="value", size=44))
+    return LayerChart(
+        layers=layers,
+        size=size,
+        x=x,
+        y=y,
+        series=series_of(series, "series", columns=len(series)),
+        title=title,
+        note=(note,) if note else (),
+        aligned=True,
+    )
 
 
-def ranks(records: Records, stages: Sequence[str], size: Size, *, title: str) -> alt.LayerChart:
+def ranks(records: Records, stages: Sequence[str], size: Size, *, title: str) -> LayerChart:
     """Ranks of models in several stages, one line each; models that keep their rank are grey.
 
     Args:
@@ -131,33 +140,36 @@ def ranks(records: Records, stages: Sequence[str], size: Size, *, title: str) ->
         size: Plotting area in pixels.
         title: A heading.
     """
-    x = alt.X(
-        "stage:N",
-        scale=alt.Scale(domain=list(stages), padding=0.15),
-        axis=axis_of(grid=False, orient="top", labelAngle=0, labelFontSize=11),
-    )
     most = max((float(str(record["rank"])) for record in records), default=1.0)
-    y = alt.Y(
-        "rank:Q",
-        scale=alt.Scale(domain=[0.6, most + 0.4], reverse=True, nice=False, zero=False),
-        axis=axis_of(grid=False, values=list(range(1, int(most) + 1)), format="d"),
-    )
-    layers: list[alt.Chart] = []
+    records = [
+        {
+            **record,
+            "place": stages.index(str(record["stage"])),
+            "says": f"{record['model']}, {record['stage']}: rank {float(str(record['rank'])):g}",
+        }
+        for record in records
+    ]
+    layers: list[Layer] = []
     looks = ((False, GHOST.light, MUTED.light, 1.6), (True, SERIES[0].light, SERIES[0].light, 2.2))
     for moved, line, mark, width in looks:
-        if lines := [record for record in records if record["moved"] is moved]:
-            chart = chart_of_records(lines)
-            layers.append(chart.mark_line(color=line, strokeWidth=width).encode(x=x, y=y, detail="model:N"))
-            layers.append(chart.mark_point(filled=True, size=34, opacity=1, color=mark).encode(x=x, y=y))
-    last = chart_of_records([record for record in records if record["stage"] == stages[-1]])
-    named = last.mark_text(align="left", dx=9, fontSize=11, color=INK.light, limit=190)
-    layers.append(named.encode(x=x, y=y, text="model:N"))
-    return _headed(layers, size, title)
+        if own := [record for record in records if record["moved"] is moved]:
+            layers.append(Line(records=own, x="place", y="rank", colour=line, width=width, detail="model"))
+            layers.append(Points(records=own, x="place", y="rank", colour=mark))
+    last = [record for record in records if record["stage"] == stages[-1]]
+    layers.append(Labels(records=last, x="place", y="rank", text="model", dx=9, limit=190))
+    return LayerChart(
+        layers=layers,
+        size=size,
+        x=Numbers(low=-0.15, high=len(stages) - 0.85, ticks=[*enumerate(stages)], top=True),
+        y=Numbers(low=most + 0.4, high=0.6, ticks=[(rank, str(rank)) for rank in range(1, int(most) + 1)]),
+        title=title,
+        aligned=True,
+    )
 
 
 def plane(
     records: Records, size: Size, spans: Mapping[str, Sequence[float]], *, title: str, note: str = ""
-) -> alt.LayerChart:
+) -> LayerChart:
     """Points in a plane whose axes have no unit; the chosen ones are highlighted.
 
     Args:
@@ -167,19 +179,21 @@ def plane(
         title: A heading.
         note: A line under the heading, "" for none.
     """
-    scales = {name: alt.Scale(domain=list(span), nice=False, zero=False) for name, span in spans.items()}
-    x, y = alt.X("x:Q", scale=scales["x"], axis=None), alt.Y("y:Q", scale=scales["y"], axis=None)
-    others = chart_of_records([record for record in records if not record["chosen"]])
-    chosen = chart_of_records([record for record in records if record["chosen"]])
-    frame = alt.Chart({"values": [{}]}).mark_rect(fill="transparent", stroke=GRID.light)
-    layers = [
-        frame,
-        others.mark_point(filled=True, size=9, opacity=0.45, color=MUTED.light, aria=False).encode(x=x, y=y),
-        chosen.mark_point(
-            filled=True, size=60, opacity=1, shape="diamond", color=SERIES[1].light, stroke=PAPER.light, strokeWidth=0.8
-        ).encode(x=x, y=y),
-    ]
-    return _headed(layers, size, title, note)
+    others = [record for record in records if not record["chosen"]]
+    chosen = [record for record in records if record["chosen"]]
+    return LayerChart(
+        layers=[
+            Points(records=others, x="x", y="y", size=9, opacity=0.45, colour=MUTED.light, shape="circle"),
+            Points(records=chosen, x="x", y="y", size=60, shape="diamond", colour=SERIES[1].light, outlined=True),
+        ],
+        size=size,
+        x=Numbers(low=spans["x"][0], high=spans["x"][1]),
+        y=Numbers(low=spans["y"][0], high=spans["y"][1]),
+        title=title,
+        note=(note,) if note else (),
+        aligned=True,
+        frame=GRID.light,
+    )
 
 
 def medians(records: Records, place: str = "row") -> list[dict[str, object]]:
@@ -195,20 +209,14 @@ def medians(records: Records, place: str = "row") -> list[dict[str, object]]:
     return [{place: at, "series": series, "value": median(values)} for (at, series), values in groups.items()]
 
 
-def value_axis(
-    records: Sequence[Mapping[str, object]], *, unit: bool = True, zero: bool = False, signed: bool = False
-) -> alt.X:
+def value_axis(records: Sequence[Mapping[str, object]], *, unit: bool = True, signed: bool = False) -> Numbers:
     """An axis that contains all values and their bars; for correlations, 1 too."""
     ends = [float(str(record[name])) for record in records for name in ("low", "value", "high") if name in record]
     low, high = bounds(ends) if unit else _with_zero(ends)
-    axis = axis_of(
-        grid=True,
-        format="+.1f" if signed else ".2f" if unit else ".1f",
-        tickCount=5,
-        labelOverlap="greedy",
-        labelFlush=False,
-    )
-    return alt.X("value:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=zero), axis=axis)
+    places = round_numbers(low, high, 5)
+    digits = 2 if unit or any(round(10 * place, 6) % 1 for place in places) else 1
+    ticks = [(place, minus(f"{place:{'+' if signed and place else ''}.{digits}f}")) for place in places]
+    return Numbers(low=low, high=high, ticks=ticks, grid=True)
 
 
 def _with_zero(values: Sequence[float]) -> tuple[float, float]:
@@ -226,25 +234,14 @@ def bounds(values: Sequence[float]) -> tuple[float, float]:
 
 
 def together(
-    charts: Sequence[alt.LayerChart], title: str, subtitle: str | list[str], *, columns: int | None = None
-) -> alt.TopLevelMixin:
+    charts: Sequence[LayerChart], title: str, note: Sequence[str], *, columns: int | None = None
+) -> ConcatChart:
     """Panels with one heading and one legend.
 
     Args:
         charts: The panels.
         title: What the figure shows; also its description for screen readers.
-        subtitle: Lines under the heading, in small type.
+        note: Lines under the heading, in small type.
         columns: Panels in a row; by default all.
     """
-    heading = alt.TitleParams(title, subtitle=subtitle, fontSize=14, offset=16)
-    made: alt.ConcatChart = alt.ConcatChart(
-        concat=list(charts), columns=columns or len(charts), spacing=24, title=heading, description=title
-    )
-    shared: alt.ConcatChart = made.resolve_scale(color="shared", shape="shared")
-    return shared
-
-
-def _headed(layers: Sequence[alt.Chart], size: Size, title: str, note: str = "") -> alt.LayerChart:
-    """Layers with a heading aligned to the plotting area."""
-    chart = layered(layers, size)
-    return chart.properties(title=alt.TitleParams(title, subtitle=note, frame="group")) if title else chart
+    return ConcatChart(concat=charts, columns=columns or len(charts), title=title, note=note, shared=True)

@@ -1,12 +1,14 @@
-"""What all charts share: sizes, styles of systems, axes, layers."""
+"""What all charts share: sizes, styles of systems, axes and their labels."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
-import altair as alt
-
-from fathom.report.colours import GHOST, GRID, INK, MUTED, SERIES, Colour
+from fathom.report.charts import Names as Names
+from fathom.report.charts import Numbers, Series
+from fathom.report.charts import Size as Size
+from fathom.report.charts import Style as Style
+from fathom.report.colours import SERIES
+from fathom.report.words import minus
 
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3))
 SHAPES: tuple[str, ...] = (
@@ -19,39 +21,6 @@ SHAPES: tuple[str, ...] = (
     "triangle-right",
     "triangle-left",
 )
-CONFIG: Mapping[str, object] = {
-    "font": "sans-serif",
-    "padding": 4,
-    "view": {"stroke": None},
-    "axis": {"labelColor": MUTED.light, "labelFontSize": 11, "gridColor": GRID.light, "tickColor": GHOST.light},
-    "legend": {
-        **{"labelColor": INK.light, "labelFontSize": 12, "symbolOpacity": 1},
-        **{"titleColor": MUTED.light, "titleFontSize": 11, "titleFontWeight": "normal", "titleLimit": 600},
-    },
-    "title": {
-        **{"color": INK.light, "fontSize": 13, "anchor": "start", "offset": 12},
-        **{"subtitleColor": MUTED.light, "subtitleFontSize": 11},
-    },
-}
-
-
-class Size(NamedTuple):
-    """Size of a chart's plotting area, in pixels."""
-
-    width: int
-    height: int
-
-
-class Style(NamedTuple):
-    """Style of one system. Colours repeat after six and markers after eight, so that both repeat only after 24.
-
-    ``name`` is the colour's name in ``colours.NAMES``.
-    """
-
-    colour: Colour
-    name: str
-    dash: tuple[int, ...]
-    shape: str
 
 
 def style(number: int) -> Style:
@@ -64,71 +33,39 @@ def style(number: int) -> Style:
     )
 
 
-def score_axis(field: str = "mean") -> alt.Y:
-    """Scores from 0 to 100%."""
-    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
-    return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+def styles_of(names: Sequence[str]) -> Mapping[str, Style]:
+    """The style of each name, by its place."""
+    return {name: style(number) for number, name in enumerate(names)}
 
 
-class Looks(NamedTuple):
-    """How lines or points look by their names: colour, dash and marker, each in the style of its place."""
-
-    colour: alt.Color
-    dash: alt.StrokeDash
-    shape: alt.Shape
-
-
-def looks_of(
-    names: Sequence[str], field: str = "system", *, key: alt.Legend | None = None, styles: Sequence[Style] = ()
-) -> Looks:
-    """The looks of the values of a field.
+def series_of(names: Sequence[str], field: str = "system", *, columns: int = 0, dashed: bool = False) -> Series:
+    """Series in the styles of their places.
 
     Args:
-        names: All values, in the order of their styles.
-        field: The field.
-        key: Its legend, None for none.
-        styles: Their styles; by default those of their places.
+        names: All names, in the order of their styles.
+        field: The field of records with the name.
+        columns: Columns of the legend, 0 for none.
+        dashed: Whether lines have the dashes of their style.
     """
-    styles = styles or [style(number) for number in range(len(names))]
-
-    def scale(values: Iterable[Any]) -> alt.Scale:
-        return alt.Scale(domain=list(names), range=list(values))
-
-    return Looks(
-        alt.Color(f"{field}:N", scale=scale(look.colour.light for look in styles), legend=key),
-        alt.StrokeDash(f"{field}:N", scale=scale(list(look.dash) for look in styles), legend=None),
-        alt.Shape(f"{field}:N", scale=scale(look.shape for look in styles), legend=key),
-    )
+    return Series(field=field, styles=styles_of(names), columns=columns, dashed=dashed)
 
 
-def chart_of_records(records: Sequence[Mapping[str, object]]) -> alt.Chart:
-    """A chart over records."""
-    # A plain mapping, because Altair would check every value of its data class against the schema.
-    return alt.Chart({"values": [dict(record) for record in records]})
+def score_axis() -> Numbers:
+    """Scores from 0 to 100%."""
+    return Numbers(low=0, high=1, ticks=percents((0, 0.25, 0.5, 0.75, 1)), grid=True)
 
 
-def axis_of(**options: Any) -> alt.Axis:
-    """An axis without title, ticks and line by default."""
-    return alt.Axis(title=None, **{"ticks": False, "domain": False, "labelPadding": 6, **options})
+def percents(values: Iterable[float], sign: str = "") -> list[tuple[float, str]]:
+    """Fractions with their labels in percent: "25%", or with the sign ``+`` "+25%" and "0%"."""
+    return [(value, minus(f"{value:{sign if value else ''}.0%}")) for value in values]
 
 
-def layered(layers: Sequence[alt.Chart], size: Size, title: str = "", note: str | Sequence[str] = "") -> alt.LayerChart:
-    """Layers in one plotting area, with an optional heading and optional lines in small type."""
-    chart = alt.LayerChart(layer=list(layers), width=size.width, height=size.height)
-    if not title and not note:
-        return chart
-    subtitle = note if isinstance(note, str) else list(note)
-    return chart.properties(title=alt.TitleParams(title, subtitle=subtitle) if note else title)
-
-
-def legend_of(columns: int, size: Size, title: str | None = None) -> alt.Legend | None:
-    """Names of the systems below the chart, in this many columns; None for 0 columns."""
-    if not columns:
-        return None
-    limit = max(160, size.width) if columns > 1 else 600
-    legend = alt.Legend(title=title, orient="bottom", columns=columns, labelLimit=limit, symbolSize=60)
-    legend["symbolStrokeWidth"] = 0  # a dashed outline would eat into the marker
-    return legend
+def round_numbers(low: float, high: float, count: int) -> list[float]:
+    """About so many round numbers from ``low`` to ``high``: multiples of 1, 2 or 5 times a power of ten."""
+    rough = (high - low) / max(1, count) or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = power * next((factor for factor, most in ((1, 1.5), (2, 3.5), (5, 7.5)) if rough / power < most), 10)
+    return [round(step * at, 12) for at in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def length_domain(tested: Iterable[int]) -> tuple[float, float]:
@@ -139,8 +76,8 @@ def length_domain(tested: Iterable[int]) -> tuple[float, float]:
     return low / margin, high * margin
 
 
-def length_axis(tested: Iterable[int], size: Size, *, base: int = 0) -> alt.X:
-    """The field ``length`` on a logarithmic scale, with labels at the tested lengths.
+def length_axis(tested: Iterable[int], size: Size, *, base: int = 0) -> Numbers:
+    """Lengths on a logarithmic scale, with labels at the tested lengths.
 
     Args:
         tested: The lengths in tokens.
@@ -148,18 +85,22 @@ def length_axis(tested: Iterable[int], size: Size, *, base: int = 0) -> alt.X:
         base: The place that stands for the base, which has no length of its own, and is labelled so; 0 for none.
     """
     lengths = sorted(set(tested))
-    # Vega drops labels that would touch. With little room, powers of two are kept first.
+    # Labels that would touch are left out. With little room, powers of two are kept first.
     room = max(2, size.width // 38)
     powers = [length for length in lengths if _is_power(length) or (length % 1000 == 0 and _is_power(length // 1000))]
     shown = lengths if len(lengths) <= room or not powers else powers
-    label = (f"datum.value == {base} ? 'base' : " if base else "") + (
-        "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + 'M' : "
-        "datum.value >= 1000 && datum.value % 1000 == 0 ? format(datum.value / 1000, 'd') + 'k' : "
-        "datum.value >= 1000 ? format(datum.value / 1024, '.3~r') + 'k' : format(datum.value, '~r')"
-    )
-    axis = axis_of(values=shown, labelExpr=label, labelOverlap="greedy", grid=False, tickSize=4, ticks=True)
-    scale = alt.Scale(type="log", base=2, domain=list(length_domain(lengths)), nice=False)
-    return alt.X("length:Q", scale=scale, axis=axis)
+    low, high = length_domain(lengths)
+    ticks = [(length, "base" if base and length == base else length_label(length)) for length in shown]
+    return Numbers(low=low, high=high, ticks=ticks, log=True, marks=True)
+
+
+def length_label(length: float) -> str:
+    """A length on an axis: "512", "8k", "2.06k", "1M"; multiples of 1,000 below 1,048,576 too are "32k"."""
+    if length >= 2**20:
+        return f"{length / 2**20:.6g}M"
+    if length >= 1000:
+        return f"{length / 1000:.0f}k" if length % 1000 == 0 else f"{length / 1024:.3g}k"
+    return f"{length:g}"
 
 
 def _is_power(number: int) -> bool:

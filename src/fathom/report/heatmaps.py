@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import altair as alt
-
 from fathom.analysis import CurvePoint, LongScore, PositionPoint
 from fathom.report import words
-from fathom.report.colours import CHANGE, GRID, HEAT, INK, PAPER, change_step, heat_step
-from fathom.report.drawing import Size, axis_of, chart_of_records, layered
+from fathom.report.charts import Labels, LayerChart, Names, Size, Tiles
+from fathom.report.colours import CHANGE, GRID, HEAT, change_step, heat_step
 from fathom.report.results import System, system_of
 
 ANOMALY = 1.0
@@ -25,7 +23,7 @@ ANOMALOUS = (
 
 def position_chart(
     points: Iterable[PositionPoint], lengths: Sequence[int], size: Size, *, title: str = ""
-) -> alt.LayerChart:
+) -> LayerChart:
     """Score by depth and length as a heat map, for one system on one task; cells that were not measured are blank.
 
     Args:
@@ -45,7 +43,7 @@ def position_chart(
 
 def score_chart(
     points: Iterable[CurvePoint], lengths: Sequence[int], tasks: Sequence[str], size: Size, *, title: str = ""
-) -> alt.LayerChart:
+) -> LayerChart:
     """Score by task and length as a heat map, for one system; cells without a score are blank.
 
     Args:
@@ -71,7 +69,7 @@ def longscore_map(
     *,
     title: str = "",
     widest: int = 220,
-) -> alt.LayerChart:
+) -> LayerChart:
     """LongScore by model and length as a heat map, for one task: losses in one hue and gains in another.
 
     Args:
@@ -128,7 +126,7 @@ def heat_map(
     title: str = "",
     note: Sequence[str] = (),
     widest: int = 220,
-) -> alt.LayerChart:
+) -> LayerChart:
     """Tiles in columns and rows; places without a tile are blank.
 
     Args:
@@ -140,15 +138,22 @@ def heat_map(
         note: Lines in small type under the heading.
         widest: Maximum width of names of rows, in pixels; longer ones are shortened.
     """
-    # With more rows than fit on a screen, the names of columns are above.
-    orient = "top" if len(lines) > MANY else "bottom"
-    named = axis_of(grid=False, labelAngle=0, labelOverlap="greedy", orient=orient)
-    x = alt.X("column:N", scale=alt.Scale(domain=list(columns)), axis=named)
-    y = alt.Y("line:N", scale=alt.Scale(domain=list(dict.fromkeys(lines))), axis=axis_of(grid=False, labelLimit=widest))
-    chart = chart_of_records([tile._asdict() for tile in tiles])
-    boxes = chart.mark_rect(stroke=PAPER.light, strokeWidth=1.5).encode(x=x, y=y, fill=alt.Fill("heat:N", scale=None))
-    figures = chart.mark_text(fontSize=10, color=INK.light).encode(x=x, y=y, text="label:N")
-    return layered([boxes, figures], size, title, note)
+    records = [
+        {**tile._asdict(), "says": f"{tile.line}, {tile.column}: {tile.label}{'%' * tile.label[-1:].isdigit()}"}
+        for tile in tiles
+    ]
+    return LayerChart(
+        layers=[
+            Tiles(records=records, x="column", y="line", heat="heat"),
+            Labels(records=records, x="column", y="line", text="label", font=10, left=False),
+        ],
+        size=size,
+        # With more rows than fit on a screen, the names of columns are above.
+        x=Names(names=columns, top=len(set(lines)) > MANY),
+        y=Names(names=lines, widest=widest),
+        title=title,
+        note=note,
+    )
 
 
 def depth_name(point: PositionPoint) -> str:

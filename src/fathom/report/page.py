@@ -5,10 +5,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-import jinja2
 from markupsafe import Markup
 
 from fathom.printing import printable
@@ -21,6 +20,9 @@ from fathom.report.sections.lengths import first_figure
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import Replies, Table
 from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    import jinja2
 
 TITLE = "Long-context reliability"
 UNMEASURED = 5
@@ -116,6 +118,8 @@ def page(
         link: Gives the address of the replies behind a figure; None without links.
         details: The models whose details are on it, if not those of all.
     """
+    import jinja2
+
     shown = results if details is None else details.shown
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fathom.report"),
@@ -127,7 +131,7 @@ def page(
     environment.filters["soft"] = soft
     environment.filters["kind"] = lambda part: type(part).__name__
     environment.filters["address"] = lambda replies: link(replies) if link and replies else ""
-    script = Markup(_resource(environment, "theme.js"))
+    script = Markup("".join(_resource(environment, name) for name in ("theme.js", "values.js")))
     text = environment.get_template("page.html.j2").render(
         systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(shown.systems)],
         title=printable(title),
@@ -183,7 +187,7 @@ def _of_all(tables: Sequence[Table], every: Sequence[Table], *, rankings: bool) 
     return [replace(table, about=about.get(number, table.about)) for number, table in enumerate(tables)]
 
 
-def _resource(environment: jinja2.Environment, name: str) -> str:
+def _resource(environment: "jinja2.Environment", name: str) -> str:
     if environment.loader is None:
         raise FathomError("The templates of the report are missing: reinstall fathom.")
     return environment.loader.get_source(environment, name)[0]

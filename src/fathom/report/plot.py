@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-import altair as alt
 import polars as pl
 
 from fathom.analysis import Filtered, Profile
+from fathom.report.charts import Chart, ConcatChart
 from fathom.report.figure import check_format, save
 from fathom.report.measure import measure, measure_profiles
 from fathom.report.results import Results, System, system_of
@@ -92,7 +92,7 @@ def chosen(results: Results, models: Sequence[str]) -> Results:
     )
 
 
-def chart_of(results: Results, kind: Figure) -> alt.TopLevelMixin:
+def chart_of(results: Results, kind: Figure) -> Chart:
     """The chart of one kind, over all that was measured.
 
     Raises:
@@ -106,8 +106,6 @@ def chart_of(results: Results, kind: Figure) -> alt.TopLevelMixin:
         return panels[0]
     columns = min(chart.columns, len(panels))
     if not chart.heading:
-        return alt.ConcatChart(concat=panels, columns=columns, spacing=28)
-    heading = alt.TitleParams(chart.heading, subtitle=chart.caption, fontSize=14, offset=16)
-    together: alt.ConcatChart = alt.ConcatChart(concat=panels, columns=columns, spacing=24, title=heading)
-    shared: alt.ConcatChart = together.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return shared
+        return ConcatChart(concat=panels, columns=columns, spacing=28)
+    note = [chart.caption] if chart.caption else []
+    return ConcatChart(concat=panels, columns=columns, title=chart.heading, note=note, shared=True)

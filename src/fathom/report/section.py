@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import altair as alt
-
-from fathom.report.drawing import Size
+from fathom.report.charts import LayerChart, Size
 from fathom.report.parts import PagePart, table_parts
 from fathom.report.results import Measurement, Results
 from fathom.report.table import Table
@@ -41,7 +39,7 @@ class Chart:
     """
 
     kind: Kind
-    draw: Callable[[Results], Sequence[alt.LayerChart]]
+    draw: Callable[[Results], Sequence[LayerChart]]
     heading: str = ""
     caption: str = ""
     lacking: str = "no reply has a score"

@@ -5,23 +5,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import altair as alt
-
 from fathom.analysis.setups import SetupResult
-from fathom.report.colours import INK, MUTED, PAPER
-from fathom.report.drawing import (
+from fathom.report import words
+from fathom.report.charts import (
+    Chart,
+    ConcatChart,
+    Labels,
+    Layer,
+    LayerChart,
+    Line,
+    Numbers,
+    Points,
+    Rule,
+    Series,
     Size,
-    Style,
-    axis_of,
-    chart_of_records,
-    layered,
-    legend_of,
-    length_axis,
-    length_domain,
-    looks_of,
-    score_axis,
-    style,
 )
+from fathom.report.colours import INK, MUTED
+from fathom.report.drawing import length_axis, length_domain, length_label, score_axis, style
 from fathom.report.figure import Figure, check_format, drawn, save
 from fathom.report.setups import ComparedSetups, setup_name, tokens_at
 from fathom.types import FathomError
@@ -32,22 +32,12 @@ TOGETHER = 7
 """Setups that share a chart of scores; with more, each has one of its own, beside the base."""
 APART = 0.04
 """Octaves between the lines of two setups at one length, so that their intervals do not hide each other."""
-TITLED = {
-    "title": "tokens of a question with its reply",
-    "titleColor": MUTED.light,
-    "titleFontSize": 11,
-    "titleFontWeight": "normal",
-}
+TITLED = "tokens of a question with its reply"
 """Title of the axis of tokens."""
 SAME_TOKENS = 0.05
 """The share by which tokens may differ before a setup counts as taking others than the base."""
 STEPS = (0.25, 0.5)
 """Between two labels of differences: of a small range, and of one of more than 1."""
-NAMED = (
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + 'M' : "
-    "datum.value >= 1024 ? format(datum.value / 1024, '~r') + 'k' : format(datum.value, '~r')"
-)
-"""The label of a power of two."""
 
 
 class PageFigures(NamedTuple):
@@ -115,7 +105,7 @@ def _with_other_tokens(compared: ComparedSetups, family: Sequence[SetupResult]) 
 
 
 def _figure(
-    chart: Callable[[ComparedSetups, Sequence[SetupResult], Size], alt.LayerChart],
+    chart: Callable[[ComparedSetups, Sequence[SetupResult], Size], LayerChart],
     compared: ComparedSetups,
     family: Sequence[SetupResult],
     title: str,
@@ -148,19 +138,19 @@ def setup_figures(compared: ComparedSetups, folder: Path, suffix: str = ".svg") 
     made = []
     for title, family in compared.families:
         end = f"-{title.lower().replace(' ', '-')}" if several else ""
-        chart: alt.LayerChart | alt.ConcatChart = score_chart(compared, family, PAPER_SIZE, legend=True)
+        chart: Chart = score_chart(compared, family, PAPER_SIZE, legend=True)
         if len(family) > TOGETHER:
             parts = [
                 score_chart(compared, (family[0], result), PAPER_TILE, title=setup_name(result.setup))
                 for result in family[1:]
             ]
-            chart = alt.ConcatChart(concat=parts, columns=3, spacing=24)
+            chart = ConcatChart(concat=parts, columns=3)
         made.append(save(chart, folder / f"scores{end}{suffix}"))
         if others := _with_other_tokens(compared, family):
             made.append(save(token_chart(compared, others, PAPER_SIZE, legend=True), folder / f"tokens{end}{suffix}"))
     tiles = difference_charts(compared, PAPER_TILE, titled=True)
-    heading = alt.TitleParams(f"Difference to {setup_name(compared.base)}, in points", fontSize=14, offset=16)
-    together = alt.ConcatChart(concat=tiles, columns=3, spacing=24, title=heading)
+    heading = f"Difference to {setup_name(compared.base)}, in points"
+    together = ConcatChart(concat=tiles, columns=3, title=heading)
     made.append(save(together, folder / f"differences{suffix}"))
     return made
 
@@ -170,7 +160,7 @@ def setup_figures(compared: ComparedSetups, folder: Path, suffix: str = ".svg") 
 
 def score_chart(
     compared: ComparedSetups, family: Sequence[SetupResult], size: Size, *, legend: bool = False, title: str = ""
-) -> alt.LayerChart:
+) -> LayerChart:
     """Score against length with 95% intervals, one line per setup, and the window as a vertical line."""
     records = [
         {
@@ -179,17 +169,24 @@ def score_chart(
             "mean": point.mean,
             "low": point.interval.low,
             "high": point.interval.high,
+            "says": f"{setup_name(result.setup)}, {words.length(point.length)}: "
+            + words.scored(point.mean, point.interval),
         }
         for place, result in enumerate(family)
         for point in result.points
         if point.mean is not None and point.interval is not None
     ]
-    x, y = length_axis(compared.lengths, size), score_axis()
-    layers = [*_window(compared, size), *_lines(compared, family, records, x, y, legend=_legend(size, legend))]
-    return layered(layers, size, title)
+    return LayerChart(
+        layers=[*_window(compared), *_lines(records, "length")],
+        size=size,
+        x=length_axis(compared.lengths, size),
+        y=score_axis(),
+        series=_series(compared, family, legend),
+        title=title,
+    )
 
 
-def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = False) -> list[alt.LayerChart]:
+def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = False) -> list[LayerChart]:
     """Difference to the base against length, one chart per setup with one scale; filled points are significant."""
     gaps = [point.difference for result in compared.others for point in result.points if point.difference is not None]
     least = min([0.0, *(gap.interval.low for gap in gaps)])
@@ -197,74 +194,78 @@ def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = Fa
     step = STEPS[most - least > 1]
     low, high = math.floor(least / step) * step, math.ceil(most / step) * step
     values = [low + step * place for place in range(round((high - low) / step) + 1)]
-    label = "(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + format(abs(datum.value) * 100, '.0f')"
-    y = alt.Y(
-        "difference:Q",
-        scale=alt.Scale(domain=[low, max(high, low + step)], nice=False),
-        axis=axis_of(values=values, labelExpr=label, grid=True),
+    y = Numbers(
+        low=low,
+        high=max(high, low + step),
+        ticks=[(value, words.minus(f"{100 * value:{'+' if value else ''}.0f}")) for value in values],
+        grid=True,
     )
-    x = length_axis(compared.lengths, size)
     return [
-        layered(
-            _difference_layers(compared, result, style(compared.order.index(result)), x, y, size),
-            size,
-            setup_name(result.setup) if titled else "",
+        LayerChart(
+            layers=_difference_layers(compared, result),
+            size=size,
+            x=length_axis(compared.lengths, size),
+            y=y,
+            series=_series(compared, [result], legend=False),
+            title=setup_name(result.setup) if titled else "",
         )
         for result in compared.others
     ]
 
 
-def _difference_layers(
-    compared: ComparedSetups, result: SetupResult, look: Style, x: alt.X, y: alt.Y, size: Size
-) -> list[alt.Chart]:
+def _difference_layers(compared: ComparedSetups, result: SetupResult) -> list[Layer]:
+    name = setup_name(result.setup)
     records = [
         {
+            "setup": name,
             "length": point.length,
             "difference": point.difference.difference,
             "low": point.difference.interval.low,
             "high": point.difference.interval.high,
             "shown": bool(point.difference.sign),
+            "says": f"{name}, {words.length(point.length)}: {words.change(point.difference.difference)} "
+            + words.bounds(point.difference.interval, signed=True),
         }
         for point in result.points
         if point.difference is not None
     ]
     low, high = length_domain(compared.lengths)
-    zero = chart_of_records([{"length": at, "difference": 0.0} for at in (low, high)])
-    layers = [
-        *_window(compared, size, labelled=False),
-        zero.mark_line(color=MUTED.light, strokeWidth=1.2).encode(x=x, y=y),
+    zero = [{"length": at, "difference": 0.0} for at in (low, high)]
+    layers: list[Layer] = [
+        *_window(compared, labelled=False),
+        Line(records=zero, x="length", y="difference", colour=MUTED.light, width=1.2),
     ]
     if not records:
         return layers
-    chart, colour = chart_of_records(records), look.colour.light
-    layers.append(chart.mark_line(color=colour, strokeWidth=1.5).encode(x=x, y=y))
-    layers.append(
-        chart.mark_rule(color=colour, strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q", axis=y["axis"]), y2="high:Q")
-    )
+    layers.append(Line(records=records, x="length", y="difference", width=1.5))
+    layers.append(Rule(records=records, x="length", low="low", high="high"))
     for significant in (True, False):
         if chosen := [record for record in records if record["shown"] is significant]:
-            fill = colour if significant else PAPER.light
-            point = chart_of_records(chosen).mark_point(
-                shape=look.shape, filled=True, fill=fill, stroke=colour, strokeWidth=1.5, size=40, opacity=1
-            )
-            layers.append(point.encode(x=x, y=y))
+            layers.append(Points(records=chosen, x="length", y="difference", size=40, hollow=not significant))
     return layers
 
 
 def token_chart(
     compared: ComparedSetups, family: Sequence[SetupResult], size: Size, *, legend: bool = False
-) -> alt.LayerChart:
+) -> LayerChart:
     """Score against tokens of a reply, one series per setup whose points are lengths; larger points are longer."""
     records = _spent(compared, family)
     amounts = [max(1, round(record["tokens"])) for record in records]
     low, high = length_domain(amounts)
     powers = [2.0**power for power in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
     inside = [power for power in powers if low <= power <= high] or amounts[:1]
-    axis = axis_of(values=inside, labelExpr=NAMED, labelOverlap="greedy", grid=False, tickSize=4, ticks=True)
-    for name, value in TITLED.items():
-        axis[name] = value
-    x = alt.X("tokens:Q", scale=alt.Scale(type="log", base=2, domain=[low, high], nice=False), axis=axis)
-    return layered(_lines(compared, family, records, x, score_axis(), legend=_legend(size, legend), sized=True), size)
+    lengths = sorted({record["length"] for record in records})
+    for record in records:
+        # The area of a point grows with its length.
+        record["area"] = 18 + 82 * lengths.index(record["length"]) / max(1, len(lengths) - 1)
+    ticks = [(power, length_label(power)) for power in inside]
+    return LayerChart(
+        layers=_lines(records, "tokens", size="area"),
+        size=size,
+        x=Numbers(low=low, high=high, ticks=ticks, log=True, marks=True, title=TITLED),
+        y=score_axis(),
+        series=_series(compared, family, legend),
+    )
 
 
 def _spent(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[dict[str, Any]]:
@@ -283,59 +284,35 @@ def _spent(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[dict
                         "mean": point.mean,
                         "low": point.interval.low,
                         "high": point.interval.high,
+                        "says": f"{setup_name(result.setup)}, {words.length(length)}, "
+                        f"{words.tokens(amount.mean)} tokens: {words.scored(point.mean, point.interval)}",
                     }
                 )
     return [record for record in made if float(str(record["tokens"])) > 0]
 
 
-def _lines(
-    compared: ComparedSetups,
-    family: Sequence[SetupResult],
-    records: Sequence[dict[str, Any]],
-    x: alt.X,
-    y: alt.Y,
-    *,
-    legend: alt.Legend | None,
-    sized: bool = False,
-) -> list[alt.Chart]:
-    """Intervals, lines and points, one colour, dash and shape for each setup."""
-    styles = [style(compared.order.index(result)) for result in family]
-    looks = looks_of([setup_name(result.setup) for result in family], "setup", key=legend, styles=styles)
-    chart = chart_of_records(records)
-    marks = chart.mark_point(filled=True, opacity=1, size=40)
-    points = marks.encode(x=x, y=y, color=looks.colour, shape=looks.shape)
-    if sized:
-        lengths = sorted({record["length"] for record in records})
-        area = alt.Scale(
-            domain=lengths, range=[18 + 82 * place / max(1, len(lengths) - 1) for place in range(len(lengths))]
-        )
-        points = marks.encode(
-            x=x, y=y, color=looks.colour, shape=looks.shape, size=alt.Size("length:O", scale=area, legend=None)
-        )
+def _series(compared: ComparedSetups, family: Sequence[SetupResult], legend: bool) -> Series:
+    """One colour, dash and marker for each setup, the same in all charts."""
+    styles = {setup_name(result.setup): style(compared.order.index(result)) for result in family}
+    return Series(field="setup", styles=styles, columns=2 if legend else 0, dashed=True)
+
+
+def _lines(records: Sequence[dict[str, Any]], x: str, *, size: float | str = 40) -> list[Layer]:
+    """Intervals, lines and points."""
     return [
-        chart.mark_rule(strokeWidth=1.2, opacity=0.75).encode(
-            x=x, y=alt.Y("low:Q", axis=y["axis"], scale=y["scale"]), y2="high:Q", color=looks.colour
-        ),
-        chart.mark_line(strokeWidth=2).encode(
-            x=x, y=y, color=looks.colour, strokeDash=looks.dash, order=alt.Order("length:Q")
-        ),
-        points,
+        Rule(records=records, x=x, low="low", high="high", width=1.2, opacity=0.75),
+        Line(records=records, x=x, y="mean", order="length"),
+        Points(records=records, x=x, y="mean", size=size),
     ]
 
 
-def _window(compared: ComparedSetups, size: Size, *, labelled: bool = True) -> list[alt.Chart]:
+def _window(compared: ComparedSetups, *, labelled: bool = True) -> list[Layer]:
     """The window as a vertical line; none if it is outside of the tested lengths."""
     low, high = length_domain(compared.lengths)
     if not low <= compared.window <= high:
         return []
-    x = length_axis(compared.lengths, size)
-    chart = chart_of_records([{"length": compared.window}])
-    layers = [chart.mark_rule(color=INK.light, strokeDash=[4, 3], strokeWidth=1).encode(x=x)]
-    if labelled:
-        text = chart.mark_text(text="window", color=MUTED.light, fontSize=11, align="left", dx=4, dy=-6)
-        layers.append(text.encode(x=x, y=alt.value(0)))
-    return layers
-
-
-def _legend(size: Size, wanted: bool) -> alt.Legend | None:
-    return legend_of(2, size) if wanted else None
+    records = [{"length": compared.window}]
+    line = Rule(records=records, x="length", colour=INK.light, dash=(4, 3), width=1)
+    if not labelled:
+        return [line]
+    return [line, Labels(records=records, x="length", fixed="window", colour=MUTED.light, dx=4, dy=-6)]

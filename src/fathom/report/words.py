@@ -45,6 +45,11 @@ def bounds(interval: Interval | None, *, signed: bool = False) -> str:
     return f"[{write(interval.low)}, {write(interval.high)}]"
 
 
+def scored(mean: float | None, interval: Interval | None = None) -> str:
+    """A score in percent with its interval, as marks of charts say it: "62.3% [58.0, 66.1]"."""
+    return f"{percent(mean)}% {bounds(interval)}".rstrip()
+
+
 def whole_bounds(interval: Interval | None, sign: str = "") -> str:
     """The interval of a fraction in whole percent: "[64, 78]"; "" without one."""
     return minus(f"[{100 * interval.low:{sign}.0f}, {100 * interval.high:{sign}.0f}]") if interval is not None else ""

@@ -96,7 +96,10 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
     where the trained window of the model ends, if not its configuration. The same command resumes.
     """
     from fathom.lab import Recipe, compare, report_of, write_page
+    from fathom.report.figure import check_format
 
+    if options.figures != "none":
+        check_format(Path(f"scores.{options.figures}"))  # before hours of requests
     recipe = Recipe(
         suite=Path(options.suite),
         models=options.model,

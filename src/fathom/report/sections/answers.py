@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-import altair as alt
-
 from fathom.analysis import AnswerPoint, CurvePoint, Estimate, answers
 from fathom.analysis.answers import THIRDS, answer_tasks
 from fathom.printing import printable
 from fathom.report import parts, words
+from fathom.report.charts import LayerChart, Size
 from fathom.report.curves import Level, curve_chart
-from fathom.report.drawing import Size
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.results import Measurement, Results, System, grouped, system_of
 from fathom.report.section import COLUMNS, PANEL, Chart, Section, legend_columns
@@ -212,7 +210,7 @@ def _signed(value: float) -> str:
 
 def answers_charts(
     points: Sequence[AnswerPoint], systems: Sequence[System], size: Size, *, legend: int = 0, title: str = ""
-) -> list[tuple[str, alt.LayerChart]]:
+) -> list[tuple[str, LayerChart]]:
     """Accuracy, validity and copying of one task against length, as headings and charts.
 
     Args:
@@ -278,7 +276,7 @@ def _curve_point(point: AnswerPoint, share: Estimate | None, chance: float | Non
     )
 
 
-def _draw(results: Results) -> list[alt.LayerChart]:
+def _draw(results: Results) -> list[LayerChart]:
     legend, points = legend_columns(results, COLUMNS), grouped(results[ANSWERS], lambda point: point.task)
     return [
         chart

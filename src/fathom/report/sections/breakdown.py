@@ -4,15 +4,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import altair as alt
-
 from fathom.analysis import GroupScore, ThinkingGain
 from fathom.analysis.breakdown import place
 from fathom.printing import printable
 from fathom.report import parts, words
 from fathom.report.by_question import OVERALL, ByQuestion, order
+from fathom.report.charts import LayerChart, Size
 from fathom.report.colours import CHANGE, change_step, heat_step
-from fathom.report.drawing import Size
 from fathom.report.figure import drawn
 from fathom.report.heatmaps import Tile, heat_map, scored_tile
 from fathom.report.results import ALL, Results, System, grouped
@@ -202,7 +200,7 @@ def _difference(scores: Mapping[str, GroupScore]) -> float | None:
 # Heat maps
 
 
-def group_map(measured: ByQuestion, dimension: str, *, titled: bool = False) -> alt.LayerChart | None:
+def group_map(measured: ByQuestion, dimension: str, *, titled: bool = False) -> LayerChart | None:
     """Scores of models by groups of questions; None without groups.
 
     Args:
@@ -247,7 +245,7 @@ def _tiles(line: str, scores: Mapping[str, GroupScore], names: Mapping[str, str]
         yield Tile(DIFFERENCE, line, CHANGE[change_step(change)].light, words.change(change))
 
 
-def _draw(results: Results, dimension: str) -> list[alt.LayerChart]:
+def _draw(results: Results, dimension: str) -> list[LayerChart]:
     chart = group_map(results.by_question, dimension, titled=True)
     return [chart] if chart is not None else []
 

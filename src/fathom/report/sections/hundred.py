@@ -3,12 +3,24 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import altair as alt
-
 from fathom.analysis import AverageScore, LongScore, comparable
 from fathom.report import parts, words
-from fathom.report.colours import ABILITY, INK, MUTED, PAPER, ability_step
-from fathom.report.drawing import SHAPES, Size, axis_of, chart_of_records, layered, legend_of, length_axis, style
+from fathom.report.charts import (
+    Labels,
+    Layer,
+    LayerChart,
+    Line,
+    Names,
+    Numbers,
+    Points,
+    Rule,
+    Series,
+    Size,
+    Style,
+    Ticks,
+)
+from fathom.report.colours import ABILITY, INK, MUTED, ability_step
+from fathom.report.drawing import SHAPES, length_axis, percents, score_axis, styles_of
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.heatmaps import ANOMALOUS, is_anomalous, longscore_map
 from fathom.report.results import ALL, Results, System, system_of, task_title
@@ -63,7 +75,7 @@ def task_dots(
     names: Sequence[str] | None = None,
     legend: int = 0,
     title: str = "",
-) -> alt.LayerChart:
+) -> LayerChart:
     """Average score per task with its interval, and a tick at the chance level.
 
     Args:
@@ -92,46 +104,38 @@ def task_dots(
             "high": average.interval.high if average.interval else average.mean,
             "chance": average.chance,
             "alike": average in alike,
+            "says": f"{system_of(average).name}, {called[average.task]}: "
+            + words.scored(average.mean, average.interval)
+            + ("" if average in alike else "; over other lengths"),
         }
         for average in averages
     ]
-    styles = [style(number) for number in range(len(systems))]
-    domain = [system.name for system in systems]
-    key = legend_of(legend, size)
-    if key is not None:
-        key["symbolStrokeWidth"] = 1.5
-    own = alt.Scale(domain=domain, range=[look.colour.light for look in styles])
-    stroke = alt.Stroke("system:N", scale=own, legend=key)
+    names_of_systems = [system.name for system in systems]
     solid = {record["system"] for record in records if record["alike"]}
-    fills = [look.colour.light if name in solid else PAPER.light for name, look in zip(domain, styles, strict=True)]
-    fill = alt.Fill("system:N", scale=alt.Scale(domain=domain, range=fills), legend=key)
-    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[look.shape for look in styles]), legend=key)
-    x = alt.X(
-        "mean:Q",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True),
+    series = Series(
+        field="system",
+        styles=styles_of(names_of_systems),
+        columns=legend,
+        hollow=frozenset(names_of_systems) - solid,
     )
-    y = alt.Y(
-        "task:N",
-        scale=alt.Scale(domain=list(called.values()), padding=0),
-        axis=axis_of(grid=True, tickBand="extent", labelLimit=220, labelFontSize=12),
-    )
-    within = alt.YOffset("system:N", scale=alt.Scale(domain=domain, paddingOuter=GAP / ROW / 2))
-    chart = chart_of_records(records)
-    spread = {"x": alt.X("low:Q"), "x2": alt.X2("high:Q"), "y": y, "yOffset": within, "stroke": stroke}
-    guessing = chart_of_records([record for record in records if record["chance"]])
-    ticks = guessing.mark_tick(color=MUTED.light, thickness=1.2, size=ROW - 3)
-    layers = [
-        ticks.encode(x=alt.X("chance:Q"), y=y, yOffset=within),
-        chart.mark_rule(strokeWidth=1.5).encode(**spread),
+    guessing = [record for record in records if record["chance"]]
+    layers: list[Layer] = [
+        Ticks(records=guessing, x="chance", y="task", colour=MUTED.light, length=ROW - 3),
+        Rule(records=records, y="task", low="low", high="high"),
     ]
-    # Separate stroke and fill, so that the legend's markers are hollow if all markers of a model are.
-    for same, inside in ((True, fill), (False, alt.value(PAPER.light))):
-        if alike_records := [record for record in records if record["alike"] is same]:
-            marks = chart_of_records(alike_records).mark_point(size=46, opacity=1, strokeWidth=1.5)
-            layers.append(marks.encode(x=x, y=y, yOffset=within, stroke=stroke, fill=inside, shape=shape))
+    for same in (True, False):
+        if chosen := [record for record in records if record["alike"] is same]:
+            layers.append(Points(records=chosen, x="mean", y="task", size=56, hollow=not same))
     other = "Hollow: an average over other lengths, which must not be compared with the rest"
-    return layered(layers, size, title, "" if all(record["alike"] for record in records) else other)
+    return LayerChart(
+        layers=layers,
+        size=size,
+        x=score_axis(),
+        y=Names(names=[*called.values()], font=12, rows=names_of_systems, gap=GAP),
+        series=series,
+        title=title,
+        note=() if all(record["alike"] for record in records) else (other,),
+    )
 
 
 def abilities(results: Results) -> dict[System, int]:
@@ -173,7 +177,7 @@ def longscore_lines(
     title: str = "",
     note: str = "",
     legend: int = 0,
-) -> alt.LayerChart:
+) -> LayerChart:
     """LongScore against length for one task.
 
     Args:
@@ -194,31 +198,38 @@ def longscore_lines(
             "length": point.length,
             "change": min(point.value, HIGHEST),
             "beyond": words.change(round(point.value, 2)).removesuffix(".0") if point.value > HIGHEST else "",
+            "says": f"{system_of(score).name}, {words.length(point.length)}: {words.change(point.value)}%",
         }
         for score in scores
-        for point in score.points
+        for point in sorted(score.points, key=lambda point: point.length)
         if point.value is not None
     ]
-    ranked = sorted(enumerate(systems), key=lambda pair: -steps[pair[1]])
-    domain = [system.name for _, system in ranked]
-    key = legend_of(legend, size, "Darker lines: stronger base ability" if len(systems) > 1 else None)
-    colours, shapes = [ABILITY[steps[system]].light for _, system in ranked], [shape_of(number) for number, _ in ranked]
-    colour = alt.Color("system:N", scale=alt.Scale(domain=domain, range=colours), legend=key)
-    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=shapes), legend=key)
     step = STEP if span[1] - span[0] <= 4 * STEP else 2 * STEP
     ticks = [step * n for n in range(math.ceil(span[0] / step), math.floor(span[1] / step) + 1)]
-    signed = "datum.value > 0 ? format(datum.value, '+.0%') : format(datum.value, '.0%')"
-    y = alt.Y("change:Q", scale=alt.Scale(domain=list(span)), axis=axis_of(values=ticks, labelExpr=signed, grid=True))
-    x = length_axis(lengths, size)
-    chart = chart_of_records(records)
-    zero = chart_of_records([{"change": 0}]).mark_rule(color=INK.light, strokeWidth=1).encode(y=y)
-    lines = chart.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour)
-    marks = chart.mark_point(filled=True, size=46, opacity=1, stroke=PAPER.light, strokeWidth=0.6)
-    layers = [zero, lines, marks.encode(x=x, y=y, color=colour, shape=shape)]
+    layers: list[Layer] = [
+        Rule(records=[{"change": 0}], y="change", colour=INK.light, width=1),
+        Line(records=records, x="length", y="change", width=1.8),
+        Points(records=records, x="length", y="change", size=46, outlined=True),
+    ]
     if beyond := [record for record in records if record["beyond"]]:
-        figures = chart_of_records(beyond).mark_text(dy=-9, fontSize=10, color=INK.light)
-        layers.append(figures.encode(x=x, y=y, text="beyond:N"))
-    return layered(layers, size, title, note)
+        layers.append(Labels(records=beyond, x="length", y="change", text="beyond", dy=-9, font=10, left=False))
+    return LayerChart(
+        layers=layers,
+        size=size,
+        x=length_axis(lengths, size),
+        y=Numbers(low=span[0], high=span[1], ticks=percents(ticks, "+"), grid=True),
+        series=Series(
+            field="system",
+            styles={
+                system.name: Style(ABILITY[steps[system]], f"ability-{steps[system]}", (1, 0), shape_of(number))
+                for number, system in sorted(enumerate(systems), key=lambda pair: -steps[pair[1]])
+            },
+            columns=legend,
+            title="Darker lines: stronger base ability" if len(systems) > 1 else "",
+        ),
+        title=title,
+        note=(note,) if note else (),
+    )
 
 
 # Files
@@ -232,7 +243,7 @@ def _with_score(results: Results) -> dict[str, list[LongScore]]:
 
 def _line_charts(
     results: Results, size: Size, *, undefined: str, legend: int = 0
-) -> Iterator[tuple[str, alt.LayerChart, str]]:
+) -> Iterator[tuple[str, LayerChart, str]]:
     """LongScore against length, task by task (figure 7): titles, charts, and notes; those with a legend contain both.
 
     Args:
@@ -252,7 +263,7 @@ def _line_charts(
         yield title, chart, note
 
 
-def _draw_tasks(results: Results) -> list[alt.LayerChart]:
+def _draw_tasks(results: Results) -> list[LayerChart]:
     tasks = [
         task
         for task in results.with_mean
@@ -266,7 +277,7 @@ def _draw_tasks(results: Results) -> list[alt.LayerChart]:
     return [task_dots(averages, results.systems, tasks, size, names=names, legend=legend, title="Average score")]
 
 
-def _draw_lines(results: Results) -> list[alt.LayerChart]:
+def _draw_lines(results: Results) -> list[LayerChart]:
     legend = legend_columns(results, COLUMNS)
     return [chart for _, chart, _ in _line_charts(results, PANEL, undefined="undefined: {}", legend=legend)]
 
@@ -275,7 +286,7 @@ def _longer_lengths(results: Results) -> list[int]:
     return sorted({point.length for score in results.longscore.values() for point in score.points})
 
 
-def _draw_maps(results: Results) -> list[alt.LayerChart]:
+def _draw_maps(results: Results) -> list[LayerChart]:
     lengths = _longer_lengths(results)
     size = Size(TILE.width * len(lengths), TILE.height * len(results.systems))
     return [

@@ -5,15 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-import altair as alt
-
 from fathom.analysis import CurvePoint, Definition, EffectiveLength, LongScore, Steady
 from fathom.analysis.effective import Reach
 from fathom.analysis.steady import Estimate
 from fathom.printing import printable
 from fathom.report import parts, words
+from fathom.report.charts import LayerChart, Size
 from fathom.report.curves import curve_chart
-from fathom.report.drawing import Size
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.results import ALL, OfSystem, Results, System, grouped, system_of, task_title
 from fathom.report.section import COLUMNS, PANEL, Chart, Section, legend_columns
@@ -152,7 +150,7 @@ def _figures(results: Results) -> list[Figure]:
     return figures
 
 
-def _curve(results: Results) -> list[alt.LayerChart]:
+def _curve(results: Results) -> list[LayerChart]:
     points = [point for point in results.points(ALL) if point.mean is not None]
     legend, bases = legend_columns(results, 2), _given_bases(results, ALL)
     title = "Score against length, mean over tasks" if len(results.tasks) > 1 else "Score against length"
@@ -160,7 +158,7 @@ def _curve(results: Results) -> list[alt.LayerChart]:
     return [chart] if points else []
 
 
-def _task_curves(results: Results) -> list[alt.LayerChart]:
+def _task_curves(results: Results) -> list[LayerChart]:
     legend = legend_columns(results, COLUMNS)
     return [
         curve_chart(

@@ -4,16 +4,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-import altair as alt
-
 from fathom.analysis import DepthCell, PositionContrast, PositionPoint, depth_grid, position, position_contrasts
 from fathom.parallel.units import MOST_PROCESSES, cores, run_units
 from fathom.printing import printable
 from fathom.report import parts, words
-from fathom.report.colours import ABILITY, HEAT, INK, MUTED, PAPER, ability_step, heat_step
-from fathom.report.drawing import SHAPES, Size, axis_of, chart_of_records, layered, legend_of, score_axis
+from fathom.report.charts import (
+    Labels,
+    Layer,
+    LayerChart,
+    Line,
+    Names,
+    Numbers,
+    Points,
+    Rule,
+    Series,
+    Size,
+    Style,
+    Tiles,
+)
+from fathom.report.colours import HEAT, NAMES, ability_step, heat_step
+from fathom.report.drawing import SHAPES, percents, score_axis
 from fathom.report.figure import SMALL, Figure, drawn
-from fathom.report.heatmaps import position_chart
+from fathom.report.heatmaps import depth_name, position_chart
 from fathom.report.results import Measurement, Results, System, grouped, system_of, task_title
 from fathom.report.section import COLUMNS, PANEL, TILE, Chart, Section
 from fathom.report.table import SHOWN as SHOWN_ROWS
@@ -56,6 +68,7 @@ MORE = "Differences between positions"
 NO_DEPTHS = "no depth varies in these rows"
 ABOUT_POINTS = "Scores in percent, with 95% intervals. Depth 0% is the start of the context, 100% its end."
 STEPS = tuple(f"{10 * step}–{10 * step + 10}%" for step in range(len(HEAT)))
+HEATS = tuple(zip(STEPS, HEAT, strict=True))
 
 
 def length_styles(lengths: Sequence[int]) -> list[tuple[int, str, str]]:
@@ -68,7 +81,7 @@ def length_styles(lengths: Sequence[int]) -> list[tuple[int, str, str]]:
 
 def position_lines(
     points: Iterable[PositionPoint], lengths: Sequence[int], size: Size, *, title: str = "", legend: int = 0
-) -> alt.LayerChart:
+) -> LayerChart:
     """Score by depth with intervals, one line per length, for one system on one task.
 
     Args:
@@ -89,33 +102,33 @@ def position_lines(
             "mean": point.mean,
             "low": point.interval.low,
             "high": point.interval.high,
+            "says": f"{words.tokens(point.length)}, {depth_name(point)}: {words.scored(point.mean, point.interval)}",
         }
         for point in points
     ]
-    styles = length_styles(lengths)
-    domain = [words.tokens(length) for length, _, _ in styles]
-    colours = [ABILITY[ability_step(rank, len(styles))].light for rank in range(len(styles))]
-    key = legend_of(legend, size, "Length in tokens")
-    colour = alt.Color("length:N", scale=alt.Scale(domain=domain, range=colours), legend=key)
-    shape = alt.Shape("length:N", scale=alt.Scale(domain=domain, range=[mark for _, _, mark in styles]), legend=key)
-    x = _depth_axis(points)
-    y = score_axis()
-    chart = chart_of_records(records)
-    spread = chart.mark_rule(strokeWidth=1.2, opacity=0.55).encode(x=x, y="low:Q", y2="high:Q", color=colour)
-    line = chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
-    marks = chart.mark_point(filled=True, size=34, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
-    return layered([spread, line, marks], size, title)
+    styles = {
+        words.tokens(length): Style(NAMES[colour], colour, (1, 0), shape)
+        for length, colour, shape in length_styles(lengths)
+    }
+    return LayerChart(
+        layers=[
+            Rule(records=records, x="depth", low="low", high="high", width=1.2, opacity=0.55),
+            Line(records=records, x="depth", y="mean"),
+            Points(records=records, x="depth", y="mean"),
+        ],
+        size=size,
+        x=_depth_axis(points),
+        y=score_axis(),
+        series=Series(field="length", styles=styles, columns=legend, title="Length in tokens"),
+        title=title,
+    )
 
 
-def _depth_axis(points: Sequence[PositionPoint]) -> alt.X:
+def _depth_axis(points: Sequence[PositionPoint]) -> Numbers:
     """An axis with the depths that were asked, or the middle of ranges of random depths."""
     depths = sorted({_middle(point) for point in points})
     ticks = depths if len(depths) <= 6 else [0, 0.25, 0.5, 0.75, 1]
-    return alt.X(
-        "depth:Q",
-        scale=alt.Scale(domain=[-0.04, 1.04], nice=False),
-        axis=axis_of(values=ticks, format=".0%", grid=False, ticks=True, tickSize=4),
-    )
+    return Numbers(low=-0.04, high=1.04, ticks=percents(ticks), marks=True)
 
 
 def _middle(point: PositionPoint) -> float:
@@ -159,7 +172,7 @@ def drawn_as_grids(results: Results) -> dict[tuple[System, str], list[DepthCell]
 
 def needle_chart(
     cells: Sequence[DepthCell], lengths: Sequence[int], *, title: str = "", key: bool = False
-) -> alt.LayerChart:
+) -> LayerChart:
     """Depth downwards, length to the right, the score as colour and, if there is room, in percent.
 
     Args:
@@ -179,27 +192,26 @@ def needle_chart(
             "depth": _depth(cell.depth),
             "step": STEPS[heat_step(cell.mean)],
             "said": f"{100 * cell.mean:.0f}",
+            "says": f"{names[cell.length]}, depth {_depth(cell.depth)}: {words.scored(cell.mean)}",
         }
         for cell in cells
     ]
-    titles = {"titleColor": MUTED.light, "titleFontSize": 11, "titleFontWeight": "normal"} if key else {}
-    across = axis_of(grid=False, labelAngle=0, values=_axis_labels([*names.values()]), **titles)
-    down = axis_of(grid=False, labelOverlap="greedy", **titles)
-    if key:
-        across["title"], down["title"] = "Length in tokens", "Depth"
-    x = alt.X("length:N", scale=alt.Scale(domain=[*names.values()], padding=0), axis=across)
-    y = alt.Y("depth:N", scale=alt.Scale(domain=list(map(_depth, depths)), padding=0), axis=down)
-    scale = alt.Scale(domain=list(STEPS), range=[colour.light for colour in HEAT])
-    legend = alt.Legend(title="Score", orient="right", symbolType="square", symbolSize=120) if key else None
-    chart = chart_of_records(records)
-    tiles = chart.mark_rect(stroke=PAPER.light, strokeWidth=1 if wide else 0.6)
-    layers = [tiles.encode(x=x, y=y, fill=alt.Fill("step:N", scale=scale, legend=legend))]
+    layers: list[Layer] = [Tiles(records=records, x="length", y="depth", gap=1 if wide else 0.6)]
     if wide:
-        layers.append(chart.mark_text(fontSize=10, color=INK.light).encode(x=x, y=y, text="said:N"))
-    return layered(layers, size, title)
+        layers.append(Labels(records=records, x="length", y="depth", text="said", font=10, left=False))
+    steps = {name: Style(colour, f"heat-{number}", (1, 0), "tile") for number, (name, colour) in enumerate(HEATS)}
+    shown = _axis_labels([*names.values()])
+    return LayerChart(
+        layers=layers,
+        size=size,
+        x=Names(names=[*names.values()], labels=shown, title="Length in tokens" if key else ""),
+        y=Names(names=[*map(_depth, depths)], title="Depth" if key else ""),
+        series=Series(field="step", styles=steps, columns=len(HEATS) // 2 if key else 0, title="Score"),
+        title=title,
+    )
 
 
-def needle_charts(results: Results) -> list[alt.LayerChart]:
+def needle_charts(results: Results) -> list[LayerChart]:
     """One chart for each model and task, with a legend of the colours."""
     every = grids(results)
     several = len({task for _, task in every}) > 1
@@ -336,9 +348,7 @@ def _depths(low: float, high: float) -> str:
 # ------------------------------------------------------------------------------------------------------- the section
 
 
-def _draw(
-    results: Results, chart: Callable[[list[PositionPoint], System, str], alt.LayerChart]
-) -> list[alt.LayerChart]:
+def _draw(results: Results, chart: Callable[[list[PositionPoint], System, str], LayerChart]) -> list[LayerChart]:
     """One chart for each model and task with points."""
     points = grouped(results[POSITION], lambda point: (system_of(point), point.task))
     return [
@@ -349,7 +359,7 @@ def _draw(
     ]
 
 
-def _heat_maps(results: Results) -> list[alt.LayerChart]:
+def _heat_maps(results: Results) -> list[LayerChart]:
     size = Size(TILE.width * len(results.lengths), 130)
     return _draw(
         results,
@@ -357,10 +367,10 @@ def _heat_maps(results: Results) -> list[alt.LayerChart]:
     )
 
 
-def _lines(results: Results) -> list[alt.LayerChart]:
+def _lines(results: Results) -> list[LayerChart]:
     lengths, several = lengths_of(results[POSITION]), len(results.systems) > 1
 
-    def chart(points: list[PositionPoint], system: System, task: str) -> alt.LayerChart:
+    def chart(points: list[PositionPoint], system: System, task: str) -> LayerChart:
         title = f"{system.name}: {task}" if several else task
         return position_lines(points, lengths, PANEL, title=title, legend=COLUMNS)
 

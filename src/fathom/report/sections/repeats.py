@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-import altair as alt
-
 from fathom.analysis import Repeats
 from fathom.report import parts, words
 from fathom.report.by_question import ByQuestion
-from fathom.report.drawing import Size, axis_of, chart_of_records, layered, looks_of, style
+from fathom.report.charts import Labels, LayerChart, Line, Numbers, Points, Size
+from fathom.report.drawing import percents, round_numbers, series_of, style
 from fathom.report.figure import Figure, drawn
 from fathom.report.results import Results, System, system_of
 from fathom.report.section import Chart, Section
@@ -169,7 +168,7 @@ def _published(measured: ByQuestion) -> Table:
 # Figures
 
 
-def trend_chart(measured: ByQuestion, measure: str, size: Size, *, titled: bool = False) -> alt.LayerChart | None:
+def trend_chart(measured: ByQuestion, measure: str, size: Size, *, titled: bool = False) -> LayerChart | None:
     """Best of n or pass at n against n; None without repeats.
 
     Args:
@@ -190,15 +189,31 @@ def trend_chart(measured: ByQuestion, measure: str, size: Size, *, titled: bool 
     size = Size(size.width, max(size.height, LINE * len(kept)))
     names = [System(*system).name for system in kept]
     records = [
-        {"system": System(*system).name, "n": n, "score": score, "figure": f"{100 * score:.1f}"}
+        {
+            "system": System(*system).name,
+            "n": n,
+            "score": score,
+            "says": f"{System(*system).name}, n = {n}: {words.percent(score)}%",
+        }
         for system, points in kept.items()
-        for n, score in points.items()
+        for n, score in sorted(points.items())
     ]
     most = max(record["n"] for record in records if isinstance(record["n"], int))
-    layers = _layers(records, names, (low * STEP, high * STEP), most)
     ends = {System(*system).name: points[max(points)] for system, points in kept.items()}
-    layers.append(_names(ends, (low * STEP, high * STEP), size))
-    return layered(layers, size, *((TITLES[measure], left_out(measured, measure)) if titled else ()))
+    y = Numbers(low=low * STEP, high=high * STEP, ticks=percents(round_numbers(low * STEP, high * STEP, 6)), grid=True)
+    return LayerChart(
+        layers=[
+            Line(records=records, x="n", y="score"),
+            Points(records=records, x="n", y="score"),
+            _names(ends, y, size, most),
+        ],
+        size=size,
+        x=Numbers(low=0.9, high=most + 0.1, ticks=[(n, str(n)) for n in range(1, most + 1)]),
+        y=y,
+        series=series_of(names, dashed=True),
+        title=TITLES[measure] if titled else "",
+        note=[note] if titled and (note := left_out(measured, measure)) else (),
+    )
 
 
 def left_out(measured: ByQuestion, measure: str) -> str:
@@ -222,45 +237,23 @@ def _trend_lines(measured: ByQuestion, measure: str) -> dict[tuple[str, str], di
     return dict(sorted(several.items(), key=lambda line: -line[1][max(line[1])]))
 
 
-def _layers(
-    records: Sequence[Mapping[str, object]], names: Sequence[str], ends: tuple[float, float], most: int
-) -> list[alt.Chart]:
-    looks = looks_of(names)
-    x = alt.X(
-        "n:Q",
-        scale=alt.Scale(domain=[0.9, most + 0.1], nice=False),
-        axis=axis_of(values=list(range(1, most + 1)), format="d", grid=False),
-    )
-    y = alt.Y(
-        "score:Q", scale=alt.Scale(domain=list(ends), nice=False), axis=axis_of(format=".0%", grid=True, tickCount=6)
-    )
-    chart = chart_of_records(records)
-    return [
-        chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=looks.colour, strokeDash=looks.dash),
-        chart.mark_point(filled=True, size=34, opacity=1).encode(x=x, y=y, color=looks.colour, shape=looks.shape),
-    ]
-
-
-def _names(ends: Mapping[str, float], domain: tuple[float, float], size: Size) -> alt.Chart:
+def _names(ends: Mapping[str, float], y: Numbers, size: Size, most: int) -> Labels:
     """Names at the right, as near to the ends of their lines as possible without overlap."""
-    low, high = domain
     order = sorted(ends, key=lambda name: -ends[name])
-    places = apart([size.height * (high - ends[name]) / (high - low) for name in order], LINE, size.height)
+    each = (y.high - y.low) / size.height
+    places = apart([(y.high - ends[name]) / each for name in order], LINE, size.height)
     numbers = {name: number for number, name in enumerate(ends)}
     records = [
         {
+            "n": most + 0.1,
             "said": f"{100 * ends[name]:.1f}  {name}",
-            "place": place,
+            "place": y.high - place * each,
             "hue": style(numbers[name]).colour.light,
         }
         for name, place in zip(order, places, strict=True)
     ]
-    marks = chart_of_records(records).mark_text(
-        align="left", fontSize=11, limit=ROOM if size.width > NARROW_ROOM else NARROW_ROOM
-    )
-    y, hue = alt.Y("place:Q", scale=None, axis=None), alt.Color("hue:N", scale=None)
-    named: alt.Chart = marks.encode(x=alt.value(size.width + 8), y=y, text="said:N", color=hue)
-    return named
+    limit = ROOM if size.width > NARROW_ROOM else NARROW_ROOM
+    return Labels(records=records, x="n", y="place", text="said", hue="hue", dx=8, limit=limit)
 
 
 def apart(places: Sequence[float], least: float, height: float) -> list[float]:
@@ -281,7 +274,7 @@ def apart(places: Sequence[float], least: float, height: float) -> list[float]:
     return moved
 
 
-def _draw(results: Results, measure: str) -> list[alt.LayerChart]:
+def _draw(results: Results, measure: str) -> list[LayerChart]:
     chart = trend_chart(results.by_question, measure, WIDE, titled=True)
     return [chart] if chart is not None else []
 

@@ -2,12 +2,10 @@
 
 from dataclasses import replace
 
-import altair as alt
-
 from fathom.analysis import AverageScore, Counts, CurvePoint
 from fathom.report import words
+from fathom.report.charts import LayerChart, Size
 from fathom.report.colours import heat_step
-from fathom.report.drawing import Size
 from fathom.report.heatmaps import score_chart
 from fathom.report.results import ALL, Results, System, task_title
 from fathom.report.section import TILE, Chart, Section
@@ -123,7 +121,7 @@ def _lost(point: CurvePoint, counted: Counts | None) -> str:
 # The section
 
 
-def _draw(results: Results) -> list[alt.LayerChart]:
+def _draw(results: Results) -> list[LayerChart]:
     tasks = (*results.tasks, ALL)
     size = Size(TILE.width * len(results.lengths), TILE.height * len(tasks))
     charts = []

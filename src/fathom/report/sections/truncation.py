@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-import altair as alt
-
 from fathom.analysis import CurvePoint, Truncation, truncation
 from fathom.report import parts, words
+from fathom.report.charts import LayerChart, Size
 from fathom.report.colours import heat_step
 from fathom.report.curves import curve_chart
-from fathom.report.drawing import Size
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.results import ALL, Measurement, Results, System, grouped, system_of, task_title
 from fathom.report.section import COLUMNS, PANEL, Chart, Section, legend_columns
@@ -86,7 +84,7 @@ def _loss(cut: Truncation) -> Cell:
 
 def truncation_charts(
     cuts: Iterable[Truncation], systems: Sequence[System], size: Size, *, legend: int = 0, titled: bool = False
-) -> list[tuple[str, alt.LayerChart]]:
+) -> list[tuple[str, LayerChart]]:
     """Score against the length of prompts, truncated and whole, as headings and charts: one chart per task.
 
     Args:
@@ -130,7 +128,7 @@ def _point(cut: Truncation, length: int, *, whole: bool) -> CurvePoint:
     )
 
 
-def _draw(results: Results) -> list[alt.LayerChart]:
+def _draw(results: Results) -> list[LayerChart]:
     legend = legend_columns(results, COLUMNS)
     charts = truncation_charts(results[TRUNCATION], results.systems, PANEL, legend=legend, titled=True)
     return [chart for _, chart in charts]
