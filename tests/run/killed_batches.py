@@ -60,7 +60,8 @@ for line in sys.stdin:
         except Exception:
             pass
     if modules:
-        sys.modules["inspect_ai.model._model_info"].get_model_info("openai/gpt-4o")  # reads large tables once
+        if "inspect_ai.model._model_info" in sys.modules:
+            sys.modules["inspect_ai.model._model_info"].get_model_info("openai/gpt-4o")  # reads large tables once
     print(status, flush=True)
 """
 

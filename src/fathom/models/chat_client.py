@@ -131,9 +131,9 @@ class ChatClient:
             )
             output = read_chat(json.loads(response.content))
         except APIStatusError as error:
-            if (told := output_of(error, self.settings.model)) is None:
+            if (reported := output_of(error, self.settings.model)) is None:
                 raise
-            output = told
+            output = reported
         return replace(output, seconds=time.monotonic() - begun)
 
     def _body(self, prompt: str, call: Call) -> bytes:
@@ -264,8 +264,8 @@ def output_of(error: APIStatusError, model: str) -> Output | None:
         return None
     stop, served = "", name_on_server(model)
     if provider in _OVERFLOWS:
-        told = error.status_code == 400 and any(words in text for words in _OVERFLOWS[provider])
-        stop = "model_length" if told else ""
+        overflows = error.status_code == 400 and any(words in text for words in _OVERFLOWS[provider])
+        stop = "model_length" if overflows else ""
     elif error.status_code == 400 and "input length" in str(error):  # DeepInfra
         text, stop = str(error), "model_length"
         served = model.removeprefix("openai-api/") if provider.startswith("openai") else served
