@@ -93,7 +93,7 @@ def pages(
     addresses: list[tuple[str, str]] = []
     models: dict[int, str] = {}
     for (start, end), part in list(zip(ends, parts, strict=True))[1:]:
-        name, about = f"models-{start}-{end}.html", f"models {start} to {end} of {len(systems)}"
+        name, about = f"models-{start}-{end}.html", f"models {start} to {end}"
         own = results.only(part)
         details = Details(own, tables, f"../{quote(first.name)}")
         yield details_folder(first) / name, page(own, title=f"{title}: {about}", link=above, details=details)

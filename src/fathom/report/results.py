@@ -178,7 +178,7 @@ class Results:
         def of_keys(values: Mapping[Key, Value]) -> dict[Key, Value]:
             return {key: value for key, value in values.items() if cast(tuple[Any, ...], key)[0] in chosen}
 
-        def of_models(values: Iterable[Value]) -> tuple[Value, ...]:
+        def of_models(values: Iterable[Any]) -> tuple[Any, ...]:
             return tuple(value for value in values if not hasattr(value, "model") or system_of(value) in chosen)
 
         chosen = set(systems)
