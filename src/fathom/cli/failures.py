@@ -89,7 +89,7 @@ def _number(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     kinds = [kind.__module__.partition(".")[0] for kind in type(error).__mro__]
-    if isinstance(error, OSError) or {"polars", "pyarrow"} & set(kinds):
+    if isinstance(error, OSError) or "polars" in kinds:
         match = _OS_ERROR.search(str(error))
         return int(match[1] or match[2]) if match else None
     return None

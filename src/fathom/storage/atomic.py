@@ -50,7 +50,7 @@ def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         raise FathomError(f"{path}: cannot be written: {error.strerror or error}") from error
     except Exception as error:
         # Libraries that write tables wrap the disk's error, or lose it.
-        if type(error).__module__.partition(".")[0] not in ("polars", "pyarrow"):
+        if type(error).__module__.partition(".")[0] != "polars":
             raise
         room = shutil.disk_usage(path.parent).free
         why = "no space left on the disk" if room < NO_ROOM else str(error)

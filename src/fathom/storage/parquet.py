@@ -276,7 +276,7 @@ class ParquetWriter:
             OSError: There is no room for them.
         """
         part = BytesIO()
-        # The level that pyarrow chooses; polars would take twice as long for a tenth less.
+        # The level of files of earlier versions, which pyarrow wrote.
         frame.write_parquet(
             part,
             compression="zstd",
