@@ -167,5 +167,5 @@ def console() -> "Console":
     """Standard output for tables: as wide as the terminal, or ``COLUMNS``; not folded in a pipe or a file."""
     from rich.console import Console
 
-    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    known = (sys.stdout is not None and sys.stdout.isatty()) or os.environ.get("COLUMNS", "").isdecimal()
     return Console() if known else Console(width=PIPED)
