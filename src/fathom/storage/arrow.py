@@ -216,4 +216,6 @@ class _Table:
         """Where the entries of a list of blocks are."""
         at = self.vector(number)
         count = self._unpacked("<I", at) if at else 0
+        if at + 4 + _BLOCK_BYTES * count > len(self._content):
+            raise DamagedTableError("it states more parts than it has")
         return range(at + 4, at + 4 + _BLOCK_BYTES * count, _BLOCK_BYTES)
