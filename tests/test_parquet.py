@@ -253,6 +253,19 @@ def test_arrow_batches_that_unpack_to_more_than_their_size_explains_are_refused(
         list(ArrowStream(io.BytesIO(content)).batches())
 
 
+def test_a_file_that_states_billions_of_batches_is_refused_at_once(tmp_path: Path) -> None:
+    content = bytearray(CONTENTS["file"])
+    length = int.from_bytes(content[-10:-6], "little")
+    footer = bytes(content[-10 - length : -10])
+    counts = [at for at in range(0, length, 4) if footer[at : at + 4] == (3).to_bytes(4, "little")]  # it has 3 batches
+    refused = []
+    for at in counts:
+        start = len(content) - 10 - length + at
+        changed = content[:start] + b"\xff\xff\xff\x7f" + content[start + 4 :]
+        refused += [str(fault) for fault in read_records(in_file(tmp_path, bytes(changed))) if isinstance(fault, Fault)]
+    assert any("more parts than it has" in reason for reason in refused)
+
+
 def test_dictionaries_of_a_stream_may_change_between_batches_and_not_grow(tmp_path: Path) -> None:
     out = io.BytesIO()
     parts = [pa.table({"a": pa.array(words).dictionary_encode()}) for words in (["x", "y"], ["z"], ["y", "z", "z"])]

@@ -81,21 +81,27 @@ class ArrowStream:
                 plain += self._check(message.header, message.body)
                 plain += sum(len(dictionary.body) for dictionary in dictionaries.values())
                 check_table(0, 0, plain, self.size)
-                frame = self._alone(list(dictionaries.values()), [message], columns)
-                if frame.height != message.header.number(0, _I64):
+                rows, batch = message.header.number(0, _I64), [message]
+                del message  # a batch may be large: no second one in memory while it is decoded
+                frame = self._alone(list(dictionaries.values()), batch, columns)
+                if frame.height != rows:
                     raise DamagedTableError("a record batch has other rows than it states")
                 yield frame
+                del frame
 
     def _alone(
-        self, dictionaries: "Sequence[_Message]", batches: "Sequence[_Message]", columns: Sequence[str] | None = None
+        self, dictionaries: "Sequence[_Message]", batches: "list[_Message]", columns: Sequence[str] | None = None
     ) -> "pl.DataFrame":
-        """What a stream or file with these messages alone holds."""
+        """What a stream or file with these messages alone holds; the batches are taken from the list."""
         import polars as pl
 
         wanted = None if columns is None else list(columns)
         pieces = [piece for message in (*dictionaries, *batches) for piece in (message.head, message.body)]
         if not self._footer:
-            return pl.read_ipc_stream(b"".join((self._schema, *pieces, _END)), columns=wanted)
+            batches.clear()
+            content = b"".join((self._schema, *pieces, _END))
+            pieces.clear()
+            return pl.read_ipc_stream(content, columns=wanted)
         footer = bytearray(self._footer)
         table, place = _Table(self._footer, *unpack_from("<I", footer)), 8
         for number, messages in ((2, dictionaries), (3, batches)):
@@ -121,8 +127,7 @@ class ArrowStream:
                 yield message
             return
         self._stream.seek(0)
-        while message := self._message():
-            yield message
+        yield from iter(self._message, None)  # which does not hold the last one
 
     def _message(self) -> "_Message | None":
         """The message at this place; None at the end of a stream."""
@@ -216,4 +221,6 @@ class _Table:
         """Where the entries of a list of blocks are."""
         at = self.vector(number)
         count = self._unpacked("<I", at) if at else 0
+        if at + 4 + _BLOCK_BYTES * count > len(self._content):
+            raise DamagedTableError("it states more parts than it has")
         return range(at + 4, at + 4 + _BLOCK_BYTES * count, _BLOCK_BYTES)
