@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 from report_rows import make_rows
 
@@ -148,3 +149,33 @@ def test_values_are_titles_where_scripts_do_not_run(browser: Browser, tmp_path: 
     tab.goto((tmp_path / "page.html").as_uri())
     assert ", 1k: " in (tab.locator("figure svg circle title").first.text_content() or "")
     tab.context.close()
+
+
+@pytest.mark.parametrize("name", ["acme/{size}b", "acme/{", "{{x}}", "{0.__class__}"])
+def test_braces_in_names_are_text(name: str) -> None:
+    titles = [
+        title.text for title in ElementTree.fromstring(document(chart((name,)))).iter() if title.tag.endswith("title")
+    ]
+    assert titles == [f"{name}, 1024", f"{name}, 4096"]
+
+
+def test_a_length_that_is_unknown_is_before_all_others() -> None:
+    axis = length_axis((0, 1024, 4096), Size(200, 100))
+    assert [label for _, label in axis.ticks] == ["unknown", "1k", "4k"]
+    assert axis.low == axis.ticks[0][0] < 1024
+    point = {"system": "a", "length": 0, "mean": 1, "says": "a, unknown"}
+    text = document(replace(chart(), x=axis, layers=[Points(records=[point], x="length", y="mean")]))
+    assert '<circle cx="0"' in text
+    assert [label for _, label in length_axis((0,), Size(200, 100)).ticks] == ["unknown"]
+
+
+@pytest.mark.slow
+def test_a_report_on_rows_of_unknown_length_is_written(tmp_path: Path) -> None:
+    rows = make_rows(models=1, tasks=1, items=4, lengths=(1024, 2048))
+    rows = rows.with_columns(length=pl.col("length").replace(1024, 0))
+    assert "unknown" in report(rows, tmp_path / "report.html").html()
+
+
+def test_long_texts_are_shortened_in_linear_time() -> None:
+    assert shortened("m" * 200_000, 11, 100).endswith("…")
+    assert len(shortened("m" * 200_000, 11, 100)) < 15

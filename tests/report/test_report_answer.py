@@ -103,3 +103,31 @@ def test_it_is_first_on_the_page_in_the_terminal_in_markdown_and_in_json(
     code, out, _ = call("report", tmp_path / "rows.parquet", "--format", "json")
     assert json.loads(out)["answers"][0] == said
     assert made._repr_html_().startswith("<p>acme/long-1")
+
+
+def test_a_task_that_ends_earlier_is_no_length_that_was_not_measured() -> None:
+    scores = {("find", length): [1.0] * 20 for length in (2048, 4096, 8192)}
+    scores |= {("count", length): [1.0] * 20 for length in (2048, 4096)}
+    assert said_of(scores) == (
+        "keeps 85% of its score at 2k to 4k up to 4k, the longest length with a score on every task; it scores 100.0% "
+        "at 2k and 100.0% at 4k; not all tasks have a score at 8k. All 100 replies scored."
+    )
+
+
+def test_a_score_that_falls_and_rises_again_is_not_hidden() -> None:
+    scores = {("find", length): [0.0 if length == 8192 else 1.0] * 30 for length in (2048, 4096, 6144, 8192, 16384)}
+    assert "it scores 100.0% at 6k, 0.0% at 8k and 100.0% at 16k." in said_of(scores)
+
+
+def test_a_base_at_which_alone_the_score_holds_is_not_kept() -> None:
+    scores = {("find", 8192): [1.0] * 30, ("find", 16384): [0.0] * 30}
+    assert said_of(scores).startswith(
+        "does not keep 85% of its score at 8k at longer ones; it scores 100.0% at 8k and 0.0% at 16k."
+    )
+
+
+def test_the_weakest_task_is_found_over_lengths_that_all_tasks_have() -> None:
+    """Of a task that was asked at hard lengths alone, the mean would be the lowest."""
+    scores = {("find", length): [1.0 if length < 8192 else 0.5] * 20 for length in (2048, 4096, 8192)}
+    scores |= {("count", 8192): [0.6] * 20}
+    assert "weakest task: find (50.0%)" in said_of(scores)

@@ -14,49 +14,61 @@ def answer(results: Results, system: System) -> str:
     """What a model keeps, scores and is weakest at, without its name; "" without a score.
 
     For instance "keeps 85% of its score at 2k up to 8k [6k, 16k]; it scores 63.0% at 8k and 43.0% at 16k; weakest task:
-    passkey (20.0%). All 500 replies scored."
+    passkey (20.0%). All 500 replies scored." Only lengths at which every task has a score are compared.
 
     Args:
         results: What was measured.
         system: The model.
     """
     task = results.with_mean[-1]
-    points = _points(results, system, task)
+    measured = [point for point in _points(results, system, task) if point.mean is not None]
+    points = [point for point in measured if point.complete]
     if not points:
         return ""
-    lengths = results.effective.get((system, task, "own_base"))
-    reach = "" if lengths is None or len(points) < 2 else _reach(lengths, points)
-    scores = _scores(points, None if lengths is None or not reach else lengths.tokens)
-    sentence = f"{reach}; it scores {scores}" if reach else f"scores {scores}"
-    measured = {point.length for point in points}
-    absent = [words.tokens(length) for length in results.lengths if length and length not in measured]
-    sentence += f"; not measured at {words.listed(absent)}" if absent else ""
-    weakest = _weakest(results, system)
+    effective = results.effective.get((system, task, "own_base"))
+    reach = "" if effective is None or len(points) < 2 else _reach(effective, points, whole=points == measured)
+    scores = _scores(points, effective if reach else None)
+    parts = [f"{reach}; it scores {scores}" if reach else f"scores {scores}"]
+    if some := [words.tokens(point.length) for point in measured if not point.complete]:
+        parts.append(f"not all tasks have a score at {words.listed(some)}")
+    lengths = {point.length for point in measured}
+    if absent := [words.tokens(length) for length in results.lengths if length and length not in lengths]:
+        parts.append(f"not measured at {words.listed(absent)}")
+    if weakest := _weakest(results, system, [point.length for point in points]):
+        parts.append(f"weakest task: {weakest}")
     counts = results.every(system)
     replies = "" if counts is None else f" {_scored(counts.scored, counts.replies)}"
-    return f"{sentence}{f'; weakest task: {weakest}' if weakest else ''}.{replies}"
+    return f"{'; '.join(parts)}.{replies}"
 
 
 def _points(results: Results, system: System, task: str) -> list[CurvePoint]:
-    """The points of a curve that can be compared with each other, by length."""
-    own = (results.curve.get((system, task, length)) for length in results.lengths if length)
-    return [point for point in own if point is not None and point.mean is not None and point.complete]
+    """The points of a curve by length."""
+    points = (results.curve.get((system, task, length)) for length in results.lengths if length)
+    return [point for point in points if point is not None]
 
 
-def _reach(effective: EffectiveLength, points: Sequence[CurvePoint]) -> str:
+def _base(points: Sequence[CurvePoint]) -> list[int]:
+    """The lengths whose mean is the base, else the shortest."""
+    lengths = [point.length for point in points]
+    return [length for length in lengths if length in BASE_LENGTHS] or lengths[:1]
+
+
+def _reach(effective: EffectiveLength, points: Sequence[CurvePoint], *, whole: bool) -> str:
     """Up to which length the score is kept."""
-    tested = [point.length for point in points]
-    base = [length for length in tested if length in BASE_LENGTHS] or tested[:1]
-    of = f"{OWN_BASE_SHARE:.0%} of its score at {_span(base)}"
     if effective.interval is None or math.isnan(effective.threshold):
         return ""
+    base = _base(points)
+    of = f"{OWN_BASE_SHARE:.0%} of its score at {_span(base)}"
     if effective.tokens is None:
         return f"does not keep {of} at any length"
-    longest = effective.censored == "above"
     to = words.tokens(effective.tokens)
-    where = f"{to}, the longest length measured" if longest else f"{to} {words.token_bounds(effective.interval)}"
-    sure = f", or perhaps only up to {words.tokens(effective.interval.low)}" if longest and _unsure(effective) else ""
-    return f"keeps {of} up to {where}{sure}"
+    if effective.censored == "above":
+        end = "measured" if whole else "with a score on every task"
+        sure = f", or perhaps only up to {words.tokens(effective.interval.low)}" if _unsure(effective) else ""
+        return f"keeps {of} up to {to}, the longest length {end}{sure}"
+    if len(base) == 1 and effective.tokens <= base[0]:
+        return f"does not keep {of} at longer ones"
+    return f"keeps {of} up to {to} {words.token_bounds(effective.interval)}"
 
 
 def _unsure(effective: EffectiveLength) -> bool:
@@ -66,27 +78,33 @@ def _unsure(effective: EffectiveLength) -> bool:
 
 
 def _span(lengths: Sequence[int]) -> str:
-    named = list(map(words.tokens, lengths))
-    return named[0] if len(named) == 1 else f"{named[0]} to {named[-1]}"
+    names = list(map(words.tokens, lengths))
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
-def _scores(points: Sequence[CurvePoint], kept: int | float | None) -> str:
-    """The scores at the last length that is kept, or the first, and at the longest."""
-    within = [point for point in points if kept is not None and point.length <= kept] or points[:1]
-    shown = list({point.length: point for point in (within[-1], points[-1])}.values())
-    if len(shown) == 1 and len(points) > 1:
-        shown = [points[0], points[-1]]
-    return " and ".join(f"{words.percent(point.mean)}% at {words.tokens(point.length)}" for point in shown)
+def _scores(points: Sequence[CurvePoint], effective: EffectiveLength | None) -> str:
+    """The scores at the last length that is kept, the next and the longest; else at the first and the longest."""
+    kept = None if effective is None else effective.tokens
+    within = [point for point in points if kept is not None and point.length <= kept]
+    beyond = [point for point in points if kept is not None and point.length > kept]
+    first = next(point for point in points if point.length == _base(points)[0])
+    shown = [*within[-1:], *beyond[:1], points[-1]] if beyond else [first, points[-1]]
+    scores = {point.length: f"{words.percent(point.mean)}% at {words.tokens(point.length)}" for point in shown}
+    return words.listed(list(scores.values()))
 
 
-def _weakest(results: Results, system: System) -> str:
-    """The task with the lowest average score, if there are several and they differ."""
-    averages = [results.average.get((system, task)) for task in results.tasks]
-    scores = {average.task: average.mean for average in averages if average is not None and average.mean is not None}
-    if len(scores) < 2 or min(scores.values()) == max(scores.values()):
+def _weakest(results: Results, system: System, lengths: Sequence[int]) -> str:
+    """The task with the lowest mean score over lengths that all tasks have, if there are several and they differ."""
+    means: dict[str, float] = {}
+    for task in results.tasks:
+        points = [results.curve.get((system, task, length)) for length in lengths]
+        scores = [point.mean for point in points if point is not None and point.mean is not None]
+        if len(scores) == len(lengths):
+            means[task] = sum(scores) / len(scores)
+    if len(means) < 2 or min(means.values()) == max(means.values()):
         return ""
-    task = min(scores, key=lambda task: scores[task])
-    return f"{task} ({words.percent(scores[task])}%)"
+    task = min(means, key=lambda task: means[task])
+    return f"{task} ({words.percent(means[task])}%)"
 
 
 def _scored(scored: int, replies: int) -> str:

@@ -69,9 +69,10 @@ def round_numbers(low: float, high: float, count: int) -> list[float]:
 
 
 def length_domain(tested: Iterable[int]) -> tuple[float, float]:
-    """Ends of the axis of lengths in tokens, slightly beyond the tested lengths."""
-    lengths = list(tested) or [1024]
-    low, high = max(1, min(lengths)), max(1, *lengths)
+    """Ends of the axis of lengths in tokens, slightly beyond the tested ones; an unknown one is half the least."""
+    tested = list(tested)
+    lengths = [length for length in tested if length > 0] or [1024]
+    low, high = min(lengths) / (2 if 0 in tested else 1), max(lengths)
     margin = 2 ** (0.02 * math.log2(high / low)) if high > low else 2.0
     return low / margin, high * margin
 
@@ -91,6 +92,7 @@ def length_axis(tested: Iterable[int], size: Size, *, base: int = 0) -> Numbers:
     shown = lengths if len(lengths) <= room or not powers else powers
     low, high = length_domain(lengths)
     ticks = [(length, "base" if base and length == base else length_label(length)) for length in shown]
+    ticks = [(max(length, low), label if length else "unknown") for length, label in ticks]
     return Numbers(low=low, high=high, ticks=ticks, log=True, marks=True)
 
 

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
+from itertools import accumulate
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -147,9 +148,8 @@ def shortened(text: str, font: float, limit: float) -> str:
     """A text that is at most ``limit`` pixels wide, with an ellipsis where it was longer; 0 for no limit."""
     if not limit or _wide(text, font) <= limit:
         return text
-    while text and _wide(text, font) + font > limit:
-        text = text[:-1]
-    return f"{text}…"
+    widths = accumulate(_advance(letter) * font / 1000 * WIDER for letter in text)
+    return f"{text[: sum(1 for width in widths if width + font <= limit)]}…"
 
 
 def _wide(text: str, font: float) -> float:
@@ -210,7 +210,8 @@ def _places(axis: Axis, start: float, end: float) -> Callable[[object], float]:
         step = (end - start) / max(1, len(names))
         bands = {name: start + step * (number + 0.5) for number, name in enumerate(names)}
         return lambda name: bands[str(name)]
-    of: Callable[[float], float] = math.log if axis.log else float
+    # What has no place on a logarithmic axis, such as an unknown length, is at its beginning.
+    of: Callable[[float], float] = (lambda value: math.log(max(value, axis.low))) if axis.log else float
     low, high = of(axis.low), of(axis.high)
     factor = (end - start) / ((high - low) or 1)
     return lambda value: start + (of(float(str(value))) - low) * factor
@@ -274,8 +275,8 @@ def _heading_height(title: str, note: Sequence[str], font: float) -> float:
 
 
 def _heading_width(title: str, note: Sequence[str], font: float) -> float:
-    # Headings are bold, which takes more room.
-    return max([0.0, _wide(title, font) * 1.07, *(_wide(line, 11) for line in note)])
+    # Headings are bold, which takes more room, in DejaVu Sans most.
+    return max([0.0, _wide(title, font) * 1.25, *(_wide(line, 11) for line in note)])
 
 
 def _heading(title: str, note: Sequence[str], font: float, paint: _Say) -> Iterator[str]:
@@ -346,10 +347,11 @@ class _Key(NamedTuple):
 def _marker(shape: str, x: float, y: float, area: float, title: str = "") -> str:
     """A marker of this area; shapes are those of Vega."""
     r = math.sqrt(area) / 2
-    end = f">{title}</{{}}>" if title else "/>"
     if shape == "circle":
-        return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(r)}"{end.format("circle")}'
-    return f'<path d="M{_number(x)} {_number(y)}{_outline(shape, round(r, 2))}"{end.format("path")}'
+        tag, place = "circle", f'cx="{_number(x)}" cy="{_number(y)}" r="{_number(r)}"'
+    else:
+        tag, place = "path", f'd="M{_number(x)} {_number(y)}{_outline(shape, round(r, 2))}"'
+    return f"<{tag} {place}>{title}</{tag}>" if title else f"<{tag} {place}/>"
 
 
 @lru_cache(maxsize=256)

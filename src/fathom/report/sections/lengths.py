@@ -129,7 +129,7 @@ def first_figure(results: Results) -> Figure | None:
     label = f"Score against length, {task_title(task)}; figures in the table of scores"
     wide, narrow = (drawn(curve_chart(points, systems, size), label) for size in (WIDE, NARROW))
     rest = len(results.systems) - len(systems)
-    others = f" The other {words.several(rest, 'model')} are below." if rest else ""
+    others = f" The other {words.several(rest, 'model')} are in the tables." if rest else ""
     note = "Mean over tasks with its 95% interval; the dashed line is chance; hollow: without some task."
     return Figure("", wide, narrow, note + others)
 

@@ -20,6 +20,9 @@
     shown = mark;
     mark.shape.classList.add("shown");
     box.textContent = mark.text;
+    place(mark);
+  }
+  function place(mark) {
     var at = middle(mark), wide = box.offsetWidth;
     box.style.left = scrollX + Math.max(4, Math.min(at.x - wide / 2, document.documentElement.clientWidth - wide - 4)) + "px";
     box.style.top = scrollY + (at.y > 60 ? at.y - box.offsetHeight - 12 : at.y + 16) + "px";
@@ -32,6 +35,7 @@
     });
     return best;
   }
+  document.addEventListener("scroll", function () { if (shown) place(shown); }, true);
   document.querySelectorAll("figure svg, .map svg").forEach(function (svg) {
     var marks = Array.prototype.map.call(svg.querySelectorAll("title"), function (title) {
       var mark = { shape: title.parentNode, text: title.textContent };
@@ -68,7 +72,10 @@
         });
       } else return;
       event.preventDefault();
-      if (to) show(to);
+      if (to) {
+        to.shape.scrollIntoView({ block: "nearest", inline: "nearest" });
+        show(to);
+      }
     });
   });
 })();
