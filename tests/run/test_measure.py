@@ -143,3 +143,46 @@ def test_runs_with_a_label_are_told_apart_and_keep_it(call: Call) -> None:
     assert code == 2
     assert "label" in err
     assert "expected 1 to 60 characters" in call("run", "passkey", *words, "--label", "\x1b[31m")[2]
+
+
+def test_room_for_reasoning_is_kept(call: Call) -> None:
+    words = ("--items", "1", "--reasoning-tokens", "3000", "--window", "8k", "-y", "-q")
+    with DoctorServer(Faults(window=8192)) as server:
+        code, out, err = call("measure", "openai/tiny", *words, "--model-base-url", server.base_url)
+    assert code in (0, 1), err
+    _, build, _, _ = steps(out)
+    assert build[build.index("--lengths") + 1] == "1k,2k,4k"
+
+
+def test_documents_that_changed_are_built_again(call: Call, tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    for number in range(2):
+        days = (f"On day {day}, boat {day * 7 + number} left before noon." for day in range(2000))
+        book.write_text("\n\n".join(days), "utf-8")
+        words = ("--lengths", "2k", "--items", "1", "-q", "-y", "--out", f"measured-{number}")
+        code, _, err = call("measure", MODEL, "book.txt", *words)
+        assert code == 0, err
+    assert len(list((tmp_path / "builds").iterdir())) == 2
+
+
+def test_a_judge_is_checked_before_anything_is_sent(call: Call, tmp_path: Path) -> None:
+    code, out, err = call("measure", MODEL, "--quick", "-y", "--judge", "nosuch/judge")
+    assert code == 2
+    assert "nosuch" in err
+    assert out == ""
+    assert not (tmp_path / "builds").exists()
+
+
+def test_a_measurement_that_was_declined_blocks_no_other(call: Call, tmp_path: Path) -> None:
+    import fathom as fm
+
+    words = {"model": MODEL, "lengths": "1k", "out": "here"}
+    assert fm.api.measure(items=1, confirm=lambda plan: False, **words) is None
+    assert not (tmp_path / "here" / "measure.json").exists()
+    assert fm.api.measure(items=2, confirm=lambda plan: True, **words) is not None
+
+
+def test_a_measurement_without_scores_says_why_and_fails(call: Call) -> None:
+    code, out, err = call("measure", "fathom/lexical?window=1k", "--lengths", "2k", "--items", "2", "-y", "-q")
+    assert code == 1, err
+    assert out.splitlines()[-2] == "fathom/lexical?window=1k has no scored replies and therefore no score."

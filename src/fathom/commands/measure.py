@@ -13,11 +13,14 @@ from fathom.commands.shared import Asking, Confirm, OnReply
 from fathom.models.settings import Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Several
+from fathom.storage.atomic import whole_file
 from fathom.suites.settings import Lengths
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
+    from fathom.commands.run import RunOptions
     from fathom.report.made import Report
+    from fathom.run import Preflight
     from fathom.run.checks import Diagnosis, Plan
 
 SUITE = "starter"
@@ -26,8 +29,6 @@ GRID = (1024, 2048, 4096, 6144, 8192, 16384, 32768, 65536, 131072, 262144, 52428
 """Lengths in tokens that are measured; 2k, 4k and 6k are the base of LongScore and of effective lengths."""
 ROOM = 512
 """Tokens of a window that are kept for the reply: twice the longest output cap of the suite's tasks."""
-REASONING_ROOM = 8192
-"""The same for a model that reasons."""
 DOCTOR_COST = 0.25
 """US dollars that checking a model may cost without a question."""
 
@@ -81,15 +82,19 @@ def measure(options: MeasureOptions) -> "Report | None":
     Returns the report, or None if nothing was asked.
     """
     tell = options.tell or (lambda line: None)
+    from fathom.commands.judge import check_judge
+    from fathom.commands.report import report
+
+    judge = None if options.judge == "none" else options.judge
+    if judge is not None:
+        check_judge(judge, options.judge_base_url)
     folder = _folder(options)
     plan = _planned(options, folder, tell)
     suite = _built(options, plan, tell)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).write_text(json.dumps(plan, indent=1) + "\n", "utf-8")
     if not _asked(options, plan, suite, folder, tell):
         return None
-    from fathom.commands.report import report
-
+    if judge is not None and not _judged(options, judge, folder / "run", tell):
+        return None
     tell(shlex.join(["fathom", "report", str(folder / "run"), "--out", str(folder / "report.html")]))
     return report([folder / "run"], folder / "report.html", title=f"{options.model} by length")
 
@@ -123,8 +128,7 @@ def _planned(options: MeasureOptions, folder: Path, tell: Callable[[str], None])
         return plan
     diagnosis = _checked(options, tell)
     followed = diagnosis.followed
-    window = int(followed.get("--window", options.window or 0)) or _known_window(options)
-    lengths = list(options.lengths or _lengths(options, window, reasons="--model-kind" in followed))
+    lengths = list(options.lengths or _lengths(options, followed))
     items = options.items or _size(options).items
     return {
         "wanted": wanted,
@@ -187,35 +191,31 @@ def _cheap(confirm: Callable[[Any], bool] | None, plan: "Plan") -> bool:
     return confirm is None or (plan.cost_most or 0.0) <= DOCTOR_COST or confirm(plan)
 
 
-def _known_window(options: MeasureOptions) -> int | None:
-    """The window that tables or the model itself know."""
-    from fathom.models.clients import open_client
-    from fathom.models.prices import find_limit
-    from fathom.models.protocol import is_baseline
-    from fathom.run.chosen import choose
-    from fathom.tokens.tokenizers import get_tokenizer
-
-    chosen = choose(options.model, options.part(Sampling), options.part(Reasoning))
-    if is_baseline(options.model):  # made to be measured beyond its window
-        return None
-    client = open_client(chosen.settings, get_tokenizer) if options.model.startswith("hf/") else None
-    from fathom.models.clients import context_of
-
-    own = context_of(client) if client is not None else None
-    return find_limit(chosen.settings, client, chosen.price, None, own).window
-
-
 def _size(options: MeasureOptions) -> Size:
     return QUICK if options.quick else THOROUGH if options.thorough else USUAL
 
 
-def _lengths(options: MeasureOptions, window: int | None, *, reasons: bool) -> list[int]:
-    """The lengths that fit the window with room for the reply.
+def _lengths(options: MeasureOptions, followed: Mapping[str, str]) -> list[int]:
+    """The lengths that fit the window with room for reasoning and reply.
 
     Raises:
         FathomError: None fits.
     """
-    room = REASONING_ROOM if reasons else ROOM
+    from fathom.models.clients import context_of, open_client
+    from fathom.models.prices import find_limit
+    from fathom.models.protocol import is_baseline
+    from fathom.run.chosen import choose
+    from fathom.run.preflight import sent_cap
+    from fathom.tokens.tokenizers import get_tokenizer
+
+    asking = _asking(options, followed)
+    chosen = choose(options.model, asking.part(Sampling), asking.part(Reasoning))
+    room = sent_cap(chosen.settings, chosen.price)(ROOM)
+    window = chosen.settings.window
+    if not is_baseline(options.model):  # these are made to be measured beyond their windows
+        client = open_client(chosen.settings, get_tokenizer) if options.model.startswith("hf/") else None
+        own = context_of(client) if client is not None else None
+        window = find_limit(chosen.settings, client, chosen.price, None, own).window
     most = _size(options).longest
     fit = [length for length in GRID if length <= most and (window is None or length + room <= window)]
     if not fit:
@@ -235,7 +235,7 @@ def _built(options: MeasureOptions, plan: Mapping[str, Any], tell: Callable[[str
 
     from fathom.commands.build import build
 
-    about = {"documents": str(options.documents or ""), "questions": [*map(str, options.questions or ())]}
+    about = [_state(Path(path)) for path in (options.documents, *(options.questions or ())) if path]
     key = hashlib.sha256(json.dumps([plan["lengths"], plan["items"], about], sort_keys=True).encode()).hexdigest()[:8]
     suite = Path("builds") / f"measure-{key}"
     words = ["--lengths", _listed_lengths(plan["lengths"]), "--items", str(plan["items"])]
@@ -251,59 +251,90 @@ def _built(options: MeasureOptions, plan: Mapping[str, Any], tell: Callable[[str
     return suite
 
 
+def _state(path: Path) -> list[tuple[str, int, int]]:
+    """Names, sizes and times of files: documents that were changed make another suite."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    return [(str(file), (state := file.stat()).st_size, state.st_mtime_ns) for file in files if file.exists()]
+
+
 def _listed_lengths(lengths: list[int]) -> str:
     from fathom.tokens.length import format_length
 
     return ",".join(map(format_length, lengths))
 
 
+def _asking(options: MeasureOptions, followed: Mapping[str, str], **more: Any) -> "RunOptions":
+    """The options of the run: those that were given, and those that doctor advises."""
+    from fathom.commands.run import RunOptions
+
+    kinds = (Sampling, Served, Reasoning, Limits)
+    given = {name: value for kind in kinds for name, value in vars(options.part(kind)).items()}
+    names = {field.flag: field.name for field in fields_of(RunOptions)}
+    advised = {names[flag]: int(value) if value.isdigit() else value for flag, value in followed.items()}
+    return RunOptions.made({"suite": SUITE, "model": options.model, **given, **advised, **more})
+
+
 def _asked(
     options: MeasureOptions, plan: Mapping[str, Any], suite: Path, folder: Path, tell: Callable[[str], None]
 ) -> bool:
-    """Whether all replies are there, and judged if that was asked for.
+    """Whether all replies are there; False if the question was answered with no.
 
     Raises:
         FathomError: The run was stopped early.
     """
-    from fathom.commands.judge import JudgeOptions, judge
-    from fathom.commands.run import RunOptions, run
+    from fathom.commands.run import run
 
-    words = shlex.split(plan["command"])
-    words = [str(suite) if word == "SUITE" else word for word in words]
+    words = [str(suite) if word == "SUITE" else word for word in shlex.split(plan["command"])]
     words += ["--label", options.label] if options.label else []
     tell(shlex.join([*words, "--out", str(folder / "run")]))
-    flags = {field.flag: field.name for field in fields_of(RunOptions)}
-    followed = {flags[flag]: int(value) if value.isdigit() else value for flag, value in plan["followed"].items()}
-    groups = {
-        name: value
-        for kind in (Sampling, Served, Reasoning, Limits)
-        for name, value in vars(options.part(kind)).items()
-    }
-    summary = run.body(
-        RunOptions.made(
-            {
-                **groups,
-                **followed,
-                "suite": suite,
-                "model": options.model,
-                "out": folder / "run",
-                "confirm": options.confirm,
-                "progress": options.progress,
-            }
-        )
-    )
+    agreed = True
+
+    def begin(ahead: "Preflight") -> bool:
+        nonlocal agreed
+        agreed = options.confirm is None or options.confirm(ahead)
+        if agreed:
+            folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(folder / RECORD) as stream:
+                stream.write(json.dumps(plan, indent=1) + "\n")
+        return agreed
+
+    more = {"suite": suite, "out": folder / "run", "confirm": begin, "progress": options.progress}
+    summary = run.body(_asking(options, plan["followed"], **more))
+    return agreed and _went_on(summary, tell)
+
+
+def _judged(options: MeasureOptions, name: str, run: Path, tell: Callable[[str], None]) -> bool:
+    """Whether the replies are judged; False if the question was answered with no.
+
+    Raises:
+        FathomError: Judging was stopped early.
+    """
+    from fathom.commands.judge import JudgeOptions, judge
+
+    words = ["--judge-base-url", options.judge_base_url] if options.judge_base_url else []
+    tell(shlex.join(["fathom", "judge", str(run), "--judge", name, *words]))
+    agreed = True
+
+    def begin(ahead: Any) -> bool:
+        nonlocal agreed
+        agreed = options.confirm is None or options.confirm(ahead)
+        return agreed
+
+    asked = JudgeOptions((run,), name, model_base_url=options.judge_base_url).but(confirm=begin)
+    return all(agreed and _went_on(summary, tell) for summary in judge.body(asked))
+
+
+def _went_on(summary: Any, tell: Callable[[str], None]) -> bool:
+    """Tell what a run or a judge noted; whether it began.
+
+    Raises:
+        FathomError: It was stopped early.
+    """
     for hint in summary.hints:
         tell(f"  note: {hint}")
     if summary.stopped:
         raise FathomError(f"{summary}; the same command resumes")
-    if summary.progress is None:
-        return False
-    if options.judge not in (None, "none"):
-        words = ["--model", str(options.judge)]
-        words += ["--judge-base-url", options.judge_base_url] if options.judge_base_url else []
-        tell(shlex.join(["fathom", "judge", str(folder / "run"), *words]))
-        judge.body(JudgeOptions((folder / "run",), str(options.judge), model_base_url=options.judge_base_url))
-    return True
+    return summary.progress is not None
 
 
 def main(line: MeasureOptions) -> int:
@@ -325,15 +356,15 @@ def main(line: MeasureOptions) -> int:
     if made is None:
         return 0
     print()
-    for answer in made.summary.answers or made.summary.unmeasured[:1]:
-        say(str(answer))
+    shown = made.summary.answers or [one for one in made.summary.unmeasured if one.subject] or made.summary.unmeasured
+    say(str(shown[0]) if shown else "Nothing has a score.")
     page = _folder(line) / "report.html"
     say(f"{page}: the report; {shlex.join(['fathom', 'browse', str(_folder(line) / 'run')])} shows every reply")
     if line.open and _has_screen():
         import webbrowser
 
         webbrowser.open(page.resolve().as_uri())
-    return 0
+    return int(not made.summary.answers)
 
 
 def _has_screen() -> bool:

@@ -85,8 +85,10 @@ def sources_of(given: Iterable[Path | str] | Path | str) -> tuple[Path, ...]:
 def _runs_in(path: Path) -> list[Path]:
     if not path.is_dir() or (path / RUN).exists():
         return [path]
-    runs = sorted({file.parent for depth in (1, 2, 3) for file in path.glob(f"{'*/' * depth}{RUN}")})
     from fathom.rows.runs import is_foreign
+
+    files = [file for depth in (1, 2, 3) for file in path.glob(f"{'*/' * depth}{RUN}")]
+    runs = sorted({file.parent for file in files if file.resolve().is_relative_to(path.resolve())})
 
     return runs if runs and not is_foreign(path) else [path]
 
