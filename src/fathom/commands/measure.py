@@ -356,7 +356,11 @@ def main(line: MeasureOptions) -> int:
     if made is None:
         return 0
     print()
-    shown = made.summary.answers or [one for one in made.summary.unmeasured if one.subject] or made.summary.unmeasured
+    shown = (
+        made.summary.answers
+        or [reason for reason in made.summary.unmeasured if reason.subject]
+        or made.summary.unmeasured
+    )
     say(str(shown[0]) if shown else "Nothing has a score.")
     page = _folder(line) / "report.html"
     say(f"{page}: the report; {shlex.join(['fathom', 'browse', str(_folder(line) / 'run')])} shows every reply")

@@ -86,9 +86,10 @@ def _runs_in(path: Path) -> list[Path]:
     if not path.is_dir() or (path / RUN).exists():
         return [path]
     from fathom.rows.runs import is_foreign
+    from fathom.storage.foreign import is_inside
 
     files = [file for depth in (1, 2, 3) for file in path.glob(f"{'*/' * depth}{RUN}")]
-    runs = sorted({file.parent for file in files if file.resolve().is_relative_to(path.resolve())})
+    runs = sorted({file.parent for file in files if is_inside(path, file)})
 
     return runs if runs and not is_foreign(path) else [path]
 
