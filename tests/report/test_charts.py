@@ -15,7 +15,7 @@ from report_rows import make_rows
 
 from chromium import browsers
 from fathom.plugins.extras import MissingLibraryError
-from fathom.report.charts import LayerChart, Line, Names, Numbers, Points, Series, Size, Tiles
+from fathom.report.charts import ConcatChart, LayerChart, Line, Names, Numbers, Points, Series, Size, Tiles
 from fathom.report.drawing import length_axis, length_label, percents, round_numbers, score_axis, styles_of
 from fathom.report.figure import inline, save, specification
 from fathom.report.made import report
@@ -179,3 +179,10 @@ def test_a_report_on_rows_of_unknown_length_is_written(tmp_path: Path) -> None:
 def test_long_texts_are_shortened_in_linear_time() -> None:
     assert shortened("m" * 200_000, 11, 100).endswith("…")
     assert len(shortened("m" * 200_000, 11, 100)) < 15
+
+
+def test_a_long_name_does_not_push_panels_apart() -> None:
+    names = ("short", "long/" + "m" * 3000)
+    panels = [chart((name,), title=name) for name in names]
+    text = document(ConcatChart(concat=panels, columns=2))
+    assert float(re.search(r'width="([\d.]+)"', text)[1]) < 1000  # type: ignore[index]

@@ -4,6 +4,7 @@ import math
 import unicodedata
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from html import escape
 from itertools import accumulate
@@ -57,7 +58,7 @@ WIDER = 1.15
 """The fonts of pages may be so much wider than Helvetica."""
 EDGE = 4
 """Pixels around a drawing."""
-_LABEL, _TICK, _LINE = 6, 4, 1.3
+_LABEL, _TICK, _LINE, _BOLD = 6, 4, 1.3, 1.25
 _KEY, _KEY_LINED, _KEY_ALONE, _KEY_LINE = 12, 26, 12, 18
 _VARIABLES = {colour.light: f"var(--{name}, {colour.light})" for name, colour in NAMES.items()}
 _Say = Callable[[str], str]
@@ -96,6 +97,7 @@ def draw(chart: Chart, *, themed: bool) -> Drawing:
         content = _panel(chart, room, paint, legend=True)
         width, height = room.left + chart.size.width + room.right, room.top + chart.size.height + room.bottom
         return Drawing(width + 2 * EDGE, height + 2 * EDGE, _moved(EDGE + room.left, EDGE + room.top, content))
+    chart = replace(chart, concat=[_fitted(each) for each in chart.concat])
     rooms = [_room(each, legend=not chart.shared) for each in chart.concat]
     columns = [_column(chart.concat[at :: chart.columns], rooms[at :: chart.columns]) for at in range(chart.columns)]
     heading = "".join(_heading(chart.title, chart.note, 14, paint))
@@ -118,6 +120,13 @@ def draw(chart: Chart, *, themed: bool) -> Drawing:
         content += _moved(EDGE + columns[0][0], y - chart.spacing + 10, "".join(key.drawn(paint)))
         y += 10 + key.height
     return Drawing(max(width, across) + 2 * EDGE, y - chart.spacing + EDGE, content)
+
+
+def _fitted(chart: LayerChart) -> LayerChart:
+    """A panel whose heading is not much wider than it: long names would push the panels of all columns apart."""
+    room = 1.5 * chart.size.width
+    note = tuple(shortened(line, 11, room) for line in chart.note)
+    return replace(chart, title=shortened(chart.title, 13, room / _BOLD), note=note)
 
 
 def _column(charts: Sequence[LayerChart], rooms: Sequence[_Room]) -> tuple[float, float]:
@@ -276,7 +285,7 @@ def _heading_height(title: str, note: Sequence[str], font: float) -> float:
 
 def _heading_width(title: str, note: Sequence[str], font: float) -> float:
     # Headings are bold, which takes more room, in DejaVu Sans most.
-    return max([0.0, _wide(title, font) * 1.25, *(_wide(line, 11) for line in note)])
+    return max([0.0, _wide(title, font) * _BOLD, *(_wide(line, 11) for line in note)])
 
 
 def _heading(title: str, note: Sequence[str], font: float, paint: _Say) -> Iterator[str]:
