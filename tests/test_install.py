@@ -166,7 +166,7 @@ def test_the_source_archive_does_the_main_job_with_the_lowest_libraries(archives
         if "==" in line
     )
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    bounds = {name: low for name, low, *_ in (re.split(">=|,", one) for one in declared)}
+    bounds = {name: low for name, low, *_ in (re.split(">=|[,;]", one) for one in declared)}
     assert bounds
     untrue = {name: (low, found[name]) for name, low in bounds.items() if not found[name].startswith(low)}
     assert not untrue, "bounds below what can be installed together"

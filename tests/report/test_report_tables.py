@@ -170,7 +170,8 @@ def test_summary_counts_and_chance(results: Results) -> None:
     rows = make_rows()
     silent = (pl.col("status") == "refused") | ((pl.col("status") == "incomplete") & pl.col("value").is_null())
     unanswered, missing = rows.filter(silent).height, rows.filter(pl.col("status") == "error").height
-    assert said(results).startswith("Three models were measured on 6 tasks at 8 lengths from 1k to 64k tokens: ")
+    assert said(results).startswith("acme/long-1 · thinking keeps 85% of its score ")
+    assert "Three models were measured on 6 tasks at 8 lengths from 1k to 64k tokens: " in said(results)
     assert f"{rows.height:,} replies, {rows['value'].count():,} scored." in said(results)
     assert f"{unanswered} replies left unanswered count 0" in said(results)
     assert "120 prompts did not fit" in said(results)

@@ -102,9 +102,10 @@ def test_a_sample_by_keyboard(tab: Page, place: str) -> None:
         (evidence,) = store.sample("s-1").content.components[1].evidence
         assert evidence.start == TEXT.index("boat", TEXT.index("boat") + 4)
         assert evidence.quote.startswith("boat ")
+        tab.wait_for_load_state()  # "Saved." is there before the page's script
         tab.focus("#text")
         tab.keyboard.press("?")
-        assert tab.is_visible("#help")
+        tab.wait_for_selector("#help", state="visible")
 
 
 def test_a_search_goes_over_line_ends(tab: Page, place: str) -> None:

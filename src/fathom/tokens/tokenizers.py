@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -276,12 +277,16 @@ class SentencePieceTokenizer:
 
 def _tekken() -> Tokenizer:
     import tiktoken
-    import zstandard
+
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
 
     file = files("fathom.tokens").joinpath("tekken.zst")
     try:
-        header, _, content = zstandard.decompress(file.read_bytes()).partition(b"\n")
-    except (OSError, zstandard.ZstdError) as error:
+        header, _, content = zstd.decompress(file.read_bytes()).partition(b"\n")
+    except (OSError, zstd.ZstdError) as error:
         raise FathomError(f"{file}: cannot read tekken's vocabulary ({error}); reinstall fathom") from error
     model = json.loads(header)
     number = model["tokens"]

@@ -114,7 +114,7 @@ ABOUT_CURVES = (
     "Mean score in percent against the length of the whole prompt in tokens, on a logarithmic scale. Bands are 95% "
     "intervals over items; the dashed line is chance. A hollow marker is a mean without some task."
 )
-WIDE, NARROW = Size(560, 175), Size(290, 210)
+WIDE, NARROW = Size(560, 160), Size(290, 210)
 TOGETHER = 6
 """Models that share one chart."""
 
