@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Callable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -15,11 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fathom.compress.tables import _holds_rows
 from fathom.documents.records import Fault, Record, read_records
+from fathom.rows.schema import read_table
 from fathom.storage import parquet
 from fathom.storage.arrow import ArrowStream
 from fathom.storage.foreign import RefusedFileError
 from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter, plain_bytes
+from fathom.types import FathomError
 
 ROOT = Path(__file__).parents[1]
 WORDS = ["", "x", "Größe", "船" * 300]
@@ -301,6 +306,61 @@ def test_a_large_row_group_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest
     texts = [f"{number} " * 100 for number in range(2000)]
     assert column_of(tmp_path, as_parquet(pa.table({"a": texts}))) == texts
     assert max(heights) < 1000
+
+
+def nested(levels: int) -> pa.DataType:
+    kind = pa.int8()
+    for _ in range(levels - 1):
+        kind = pa.list_(kind)
+    return kind
+
+
+@contextmanager
+def changed_footer(path: Path) -> Iterator[parquet.Struct]:
+    """The footer of a Parquet file, which may be changed."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    footer = parquet._Thrift(content[-8 - length : -8]).struct()
+    yield footer
+    path.write_bytes(content[: -8 - length] + parquet._ended(footer))
+
+
+def deep_parquet(path: Path, levels: int) -> None:
+    pq.write_table(pa.table({"a": [1]}), path)
+    with changed_footer(path) as footer:
+        root, leaf = footer[2][1][1]
+        footer[2] = 9, (12, [root, *[{3: (5, 0), 4: (8, b"g"), 5: (5, 1)}] * (levels - 1), leaf])
+        footer[4][1][1][0][1][1][1][0][3][1][3] = 9, (8, [b"g"] * (levels - 1) + [b"a"])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "stream", "file"])
+def test_a_type_of_more_levels_than_polars_can_follow_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("a.parquet" if kind == "parquet" else "a.arrow")
+    for levels in (64, 65, 500):
+        if kind == "parquet":
+            deep_parquet(path, levels)
+        else:
+            rows = [pa.nulls(1, nested(levels))] if levels == 64 else []  # pyarrow writes no deeper ones
+            table = pa.table({"a": pa.chunked_array(rows, nested(levels))})
+            path.write_bytes(as_arrow(table, pa.ipc.new_file if kind == "file" else pa.ipc.new_stream))
+        (row,) = read_records(path)
+        assert isinstance(row, Record) if levels == 64 else "more than 64 levels" in str(row)
+    if kind == "parquet":
+        assert not _holds_rows(path)
+        with pytest.raises(FathomError, match="more than 64 levels"):
+            read_table(path)
+
+
+@pytest.mark.parametrize("levels", [64, 65, 1000])
+def test_the_types_that_arrow_had_are_no_deeper_either_where_polars_reads_them(tmp_path: Path, levels: int) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": ["x"]}), path)
+    with changed_footer(path) as footer:
+        types = b64encode(pa.schema([("a", nested(levels))]).serialize().to_pybytes())
+        footer[5] = parquet._pairs({"ARROW:schema": types.decode()})
+    assert list(read_records(path)) == [Record(1, {"a": "x"})]
+    with pytest.raises(FathomError, match="more than 64 levels") if levels > 64 else nullcontext():
+        assert read_table(path)["a"].to_list() == ["x"]
 
 
 def test_nothing_needs_pyarrow() -> None:

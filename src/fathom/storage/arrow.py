@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from struct import iter_unpack, pack_into, unpack_from
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from fathom.storage.foreign import check_table
+from fathom.storage.foreign import check_nesting, check_table
 from fathom.storage.parquet import DamagedTableError, decoding
 
 if TYPE_CHECKING:
@@ -50,11 +50,13 @@ class ArrowStream:
                 (length,) = unpack_from("<i", self._taken(4))
                 stream.seek(max(0, self.size - len(_FILE) - 4 - length))
                 self._footer = self._taken(length)
+                _check_schema(_Table(self._footer, *unpack_from("<I", self._footer)).table(1), length)
             else:
                 first = next(self._messages(), None)
                 if first is None or first.kind != _SCHEMA:
                     raise DamagedTableError("it does not start with a schema")
                 self._schema = first.head + first.body
+                _check_schema(first.header, len(first.head))
             self.names = self._alone([], []).columns
 
     def batches(self, columns: Sequence[str] | None = None) -> "Iterator[pl.DataFrame]":
@@ -166,6 +168,18 @@ class ArrowStream:
         return plain
 
 
+def _check_schema(schema: "_Table", size: int) -> None:
+    """Check the types of a schema of so many bytes, which may refer to one type several times."""
+    pending, left = [(field, 1) for field in schema.tables(1)], size // 8
+    while pending:
+        field, level = pending.pop()
+        left -= 1
+        if left < 0:
+            raise DamagedTableError("a schema has more columns than it has room for")
+        check_nesting(level)
+        pending += [(child, level + 1) for child in field.tables(5)]
+
+
 class _Message(NamedTuple):
     kind: int
     header: "_Table"
@@ -210,6 +224,15 @@ class _Table:
         """Where a list starts, with the number of its entries; 0 if it is absent."""
         at = self._field(number)
         return at + self._unpacked("<I", at) if at else 0
+
+    def tables(self, number: int) -> "list[_Table]":
+        """A list of tables; empty if it is absent."""
+        at = self.vector(number)
+        count = self._unpacked("<I", at) if at else 0
+        if at + 4 + 4 * count > len(self._content):
+            raise DamagedTableError("it states more parts than it has")
+        places = range(at + 4, at + 4 + 4 * count, 4)
+        return [_Table(self._content, place + self._unpacked("<I", place)) for place in places]
 
     def pairs(self, number: int) -> list[tuple[int, int]]:
         """A list of pairs of numbers; empty if it is absent."""

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from fathom.storage.foreign import check_expansion, check_table, open_regular
+from fathom.storage.foreign import check_expansion, check_nesting, check_table, open_regular
 
 if TYPE_CHECKING:
     import polars as pl
@@ -323,11 +323,15 @@ class ParquetWriter:
 def _by_column(elements: Sequence[Struct]) -> Iterator[list[Struct]]:
     """The elements of the schema, without its root, by column of the table."""
     column: list[Struct] = []
-    left = 0  # elements that belong to the column
+    left: list[int] = []  # children that are to come, by level
     for element in elements[1:]:
-        left += element.get(5, (_I32, 0))[1] + (0 if column else 1)
         column.append(element)
-        left -= 1
+        left.append(_number(element, 5) if 5 in element else 0)
+        check_nesting(len(left))
+        while left and not left[-1]:
+            left.pop()
+            if left:
+                left[-1] -= 1
         if not left:
             yield column
             column = []
