@@ -333,6 +333,20 @@ def deep_parquet(path: Path, levels: int) -> None:
         footer[4][1][1][0][1][1][1][0][3][1][3] = 9, (8, [b"g"] * (levels - 1) + [b"a"])
 
 
+def test_texts_that_are_json_are_texts(tmp_path: Path) -> None:
+    texts = ['{"a": 1}', None, "船"]
+    json = pa.array(texts, pa.json_())
+    table = pa.table({"a": json, "b": pa.ListArray.from_arrays(pa.array(range(4), pa.int32()), json)})
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
+    expected = [Record(number, {"a": text, "b": [text]}) for number, text in enumerate(texts, start=1)]
+    assert list(read_records(path)) == expected
+    with changed_footer(path) as footer:
+        for element in footer[2][1][1]:
+            element.pop(10, None)  # the logical type, which writers of earlier versions lack
+    assert list(read_records(path)) == expected
+
+
 @pytest.mark.parametrize("kind", ["parquet", "stream", "file"])
 def test_a_type_of_more_levels_than_polars_can_follow_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / ("a.parquet" if kind == "parquet" else "a.arrow")

@@ -30,6 +30,7 @@ CHECKSUM = "crc32"
 _MAGIC = b"PAR1"
 _TAIL = 8  # bytes after the footer: its size and the magic number
 _BYTES = 6  # physical type of texts and bytes
+_JSON = 19  # converted type of texts of JSON
 _VIEW = 16  # bytes that polars needs for a text besides its characters
 
 _TRUE, _FALSE, _BYTE, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 7, 8, 9, 12
@@ -189,7 +190,7 @@ class ParquetFile:
             own = list(islice(chunks, _leaves(column)))
             if at not in wanted:
                 continue
-            elements += map(_as_bytes, column) if name in raw else column
+            elements += map(_as_bytes if name in raw else _as_text, column)
             for chunk in own if self.rows[group] else ():  # some writers give a column without values no place
                 about = chunk[3][1]
                 start, content = self._chunk(about)
@@ -348,6 +349,13 @@ def _as_bytes(element: Struct) -> Struct:
     if element.get(1, (_I32, -1))[1] != _BYTES:
         return element
     return {field: value for field, value in element.items() if field not in (6, 10)}
+
+
+def _as_text(element: Struct) -> Struct:
+    """An element of the schema; texts of JSON are texts, which polars has as bytes."""
+    if element.get(6, (_I32, -1))[1] != _JSON and 12 not in element.get(10, (_STRUCT, {}))[1]:
+        return element
+    return element | {6: (_I32, 0), 10: (_STRUCT, {1: (_STRUCT, {})})}
 
 
 def _moved(about: Struct, by: int) -> Struct:
