@@ -50,6 +50,12 @@ COLUMNS: dict[str, pa.Array] = {
     "object": pa.array([{"a": 1, "b": ["x"]}, None, {"a": None, "b": None}, {"a": 2, "b": []}, {"a": 3, "b": ["y"]}]),
     "objects": pa.array([[{"a": "x", "b": {"c": 1.5}}], None, [], [None], [{"a": None, "b": None}]]),
     "categories": pa.array([["a", "b"], None, [], ["a"], ["a"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    "map": pa.array([[("k", 1), ("k", 2)], None, [], [("k", None)], [("l", 3)]], pa.map_(pa.string(), pa.int64())),
+    "maps": pa.array(
+        [[[(3, [("x", [{"key": 1}]), ("x", None)])], None], None, [], [[]], [[(3, []), (3, None)]]],
+        pa.list_(pa.map_(pa.int64(), pa.map_(pa.string(), pa.list_(pa.struct({"key": pa.int64()}))))),
+    ),
+    "key and value": pa.array([[{"key": 1, "value": "x"}]] * 5),
     "a.dot": pa.array(["1", "2", "3", "4", "5"]),
 }
 TABLE = pa.table(COLUMNS)

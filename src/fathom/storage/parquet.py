@@ -31,6 +31,8 @@ _MAGIC = b"PAR1"
 _TAIL = 8  # bytes after the footer: its size and the magic number
 _BYTES = 6  # physical type of texts and bytes
 _JSON = 19  # converted type of texts of JSON
+_MAPS = 1, 2  # converted types of maps
+_REPEATED = 2
 _VIEW = 16  # bytes that polars needs for a text besides its characters
 
 _TRUE, _FALSE, _BYTE, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 7, 8, 9, 12
@@ -68,6 +70,7 @@ class ParquetFile:
     Attributes:
         size: Bytes of the file.
         names: Names of its columns.
+        maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
         rows: Number of rows by row group.
         largest: Bytes of the largest row group, unpacked.
         metadata: What the file says about itself.
@@ -97,6 +100,10 @@ class ParquetFile:
             self._groups: list[Struct] = footer[4][1][1]
             self._columns = list(_by_column(footer[2][1][1]))
             self.names = [_text(elements[0], 4) for elements in self._columns]
+            self.maps = {
+                name: {_text(elements[at + 2], 4) for at in range(len(elements) - 2) if _is_map(elements[at])}
+                for name, elements in zip(self.names, self._columns, strict=True)
+            }
             self.rows = [_number(group, 3) for group in self._groups]
             self.metadata = {_text(pair, 1): _text(pair, 2) for pair in _entries(footer, 5) if 2 in pair}
             sizes = [_number(group, 2) for group in self._groups]
@@ -190,7 +197,7 @@ class ParquetFile:
             own = list(islice(chunks, _leaves(column)))
             if at not in wanted:
                 continue
-            elements += map(_as_bytes if name in raw else _as_text, column)
+            elements += map(_as_bytes if name in raw else _known, column)
             for chunk in own if self.rows[group] else ():  # some writers give a column without values no place
                 about = chunk[3][1]
                 start, content = self._chunk(about)
@@ -344,18 +351,26 @@ def _leaves(elements: Iterable[Struct]) -> int:
     return sum(1 in element for element in elements)
 
 
+def _is_map(element: Struct) -> bool:
+    return element.get(6, (_I32, -1))[1] in _MAPS or 2 in element.get(10, (_STRUCT, {}))[1]
+
+
 def _as_bytes(element: Struct) -> Struct:
     """An element of the schema without what says that its bytes are text."""
     if element.get(1, (_I32, -1))[1] != _BYTES:
-        return element
+        return _known(element)
     return {field: value for field, value in element.items() if field not in (6, 10)}
 
 
-def _as_text(element: Struct) -> Struct:
-    """An element of the schema; texts of JSON are texts, which polars has as bytes."""
-    if element.get(6, (_I32, -1))[1] != _JSON and 12 not in element.get(10, (_STRUCT, {}))[1]:
+def _known(element: Struct) -> Struct:
+    """An element of the schema as polars reads it rightly: texts of JSON as texts, maps, which lose pairs, as lists."""
+    if element.get(6, (_I32, -1))[1] == _JSON or 12 in element.get(10, (_STRUCT, {}))[1]:
+        return element | {6: (_I32, 0), 10: (_STRUCT, {1: (_STRUCT, {})})}
+    if not _is_map(element):
         return element
-    return element | {6: (_I32, 0), 10: (_STRUCT, {1: (_STRUCT, {})})}
+    repeated = element.get(3, (_I32, 0))[1] == _REPEATED
+    kind: Struct = {} if repeated else {6: (_I32, 3), 10: (_STRUCT, {3: (_STRUCT, {})})}
+    return {field: value for field, value in element.items() if field not in (6, 10)} | kind
 
 
 def _moved(about: Struct, by: int) -> Struct:
