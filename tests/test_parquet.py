@@ -238,6 +238,19 @@ def test_a_footer_of_too_many_values_is_not_read_to_its_end(monkeypatch: pytest.
         ParquetFile(content)
 
 
+def test_statistics_do_not_count_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({f"c{number}": [1, 2] for number in range(50)})
+    content = as_parquet(pa.concat_tables([table] * 10), row_group_size=2, write_page_index=True)
+    monkeypatch.setattr(parquet, "MOST_VALUES", 50 * 10 * 20 + 1000)
+    assert ParquetFile(content).read(9)["c49"].to_list() == [1, 2]
+    out = io.BytesIO()
+    writer = ParquetWriter(out, {"a": pl.Int64}, statistics=True)
+    writer.write(pl.DataFrame({"a": [3, None, 5]}))
+    writer.close()
+    kept = pq.read_metadata(io.BytesIO(out.getvalue())).row_group(0).column(0).statistics
+    assert kept.null_count == 1
+
+
 def test_texts_that_are_stored_once_count_each_time() -> None:
     once = pa.array(["x" * 1000] * 500).dictionary_encode()
     nested = pa.ListArray.from_arrays(pa.array(range(501), pa.int32()), once)

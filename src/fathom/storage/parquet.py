@@ -21,8 +21,8 @@ from fathom.storage.foreign import check_expansion, check_nesting, check_table, 
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_VALUES = 4_000_000
-"""Maximum values of a footer; each column of a row group takes about 30."""
+MOST_VALUES = 20_000_000
+"""Maximum values of a footer; each column of a row group takes about 20."""
 DEEPEST = 16
 """Maximum nesting of structures and lists in a footer."""
 CHECKSUM = "crc32"
@@ -38,9 +38,12 @@ _VIEW = 16  # bytes that polars needs for a text besides its characters
 _TRUE, _FALSE, _BYTE, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 7, 8, 9, 12
 _INTEGERS = (4, _I32, _I64)
 
+_UNREAD = 5, frozenset((2, 3, 12, 13, 16, 17))
+"""Level and fields of what a footer says of a column of a row group, such as statistics, that stay encoded."""
+
 Struct = dict[int, tuple[int, Any]]
 """A structure of Thrift: type and value by number of the field. The value of a list is the type of its entries, and
-these."""
+these. What is not read is the bytes that encode it."""
 
 
 class DamagedTableError(ValueError):
@@ -423,7 +426,8 @@ class _Thrift:
             self.at += 1
             step, kind = head >> 4, head & 15
             field = field + step if step else self._signed()
-            fields[field] = kind, self._value(kind, depth)
+            unread = depth == _UNREAD[0] and field in _UNREAD[1]
+            fields[field] = kind, self._encoded(kind) if unread else self._value(kind, depth)
         self.at += 1
         return fields
 
@@ -449,6 +453,34 @@ class _Thrift:
         if kind == _DOUBLE:
             return struct.unpack_from("<d", self._taken(8))[0]
         raise DamagedTableError(f"unknown type {kind} in a footer")
+
+    def _encoded(self, kind: int) -> bytes:
+        self._left -= 1
+        start = self.at
+        self._skip(kind, 0)
+        return self._content[start : self.at]
+
+    def _skip(self, kind: int, depth: int) -> None:
+        if depth > DEEPEST:
+            raise DamagedTableError("a footer is nested too deeply")
+        if kind in _INTEGERS:
+            self._unsigned()
+        elif kind == _BINARY:
+            self._taken(self._unsigned())
+        elif kind == _LIST:
+            head = self._taken(1)[0]
+            size, inner = head >> 4, head & 15
+            for _ in range(self._unsigned() if size == 15 else size):
+                self._skip(inner if inner > 2 else _BYTE, depth + 1)
+        elif kind == _STRUCT:
+            while head := self._taken(1)[0]:
+                if not head >> 4:
+                    self._unsigned()
+                self._skip(head & 15, depth + 1)
+        elif kind in (_BYTE, _DOUBLE):
+            self._taken(1 if kind == _BYTE else 8)
+        elif kind not in (_TRUE, _FALSE):
+            raise DamagedTableError(f"unknown type {kind} in a footer")
 
     def _taken(self, length: int) -> bytes:
         taken = self._content[self.at : self.at + length]
@@ -493,6 +525,8 @@ def encoded(fields: Struct) -> bytes:
 def _encoded_value(kind: int, value: Any) -> bytes:
     if kind in _INTEGERS:
         return _zigzag(value)
+    if kind in (_STRUCT, _LIST) and isinstance(value, bytes):
+        return value
     if kind == _BINARY:
         return _varint(len(value)) + bytes(value)
     if kind == _STRUCT:
