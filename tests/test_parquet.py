@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Callable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -15,11 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fathom.compress.tables import _holds_rows
 from fathom.documents.records import Fault, Record, read_records
+from fathom.rows.schema import read_table
 from fathom.storage import parquet
 from fathom.storage.arrow import ArrowStream
 from fathom.storage.foreign import RefusedFileError
 from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter, plain_bytes
+from fathom.types import FathomError
 
 ROOT = Path(__file__).parents[1]
 WORDS = ["", "x", "Größe", "船" * 300]
@@ -45,6 +50,12 @@ COLUMNS: dict[str, pa.Array] = {
     "object": pa.array([{"a": 1, "b": ["x"]}, None, {"a": None, "b": None}, {"a": 2, "b": []}, {"a": 3, "b": ["y"]}]),
     "objects": pa.array([[{"a": "x", "b": {"c": 1.5}}], None, [], [None], [{"a": None, "b": None}]]),
     "categories": pa.array([["a", "b"], None, [], ["a"], ["a"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    "map": pa.array([[("k", 1), ("k", 2)], None, [], [("k", None)], [("l", 3)]], pa.map_(pa.string(), pa.int64())),
+    "maps": pa.array(
+        [[[(3, [("x", [{"key": 1}]), ("x", None)])], None], None, [], [[]], [[(3, []), (3, None)]]],
+        pa.list_(pa.map_(pa.int64(), pa.map_(pa.string(), pa.list_(pa.struct({"key": pa.int64()}))))),
+    ),
+    "key and value": pa.array([[{"key": 1, "value": "x"}]] * 5),
     "a.dot": pa.array(["1", "2", "3", "4", "5"]),
 }
 TABLE = pa.table(COLUMNS)
@@ -227,6 +238,19 @@ def test_a_footer_of_too_many_values_is_not_read_to_its_end(monkeypatch: pytest.
         ParquetFile(content)
 
 
+def test_statistics_do_not_count_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({f"c{number}": [1, 2] for number in range(50)})
+    content = as_parquet(pa.concat_tables([table] * 10), row_group_size=2, write_page_index=True)
+    monkeypatch.setattr(parquet, "MOST_VALUES", 50 * 10 * 20 + 1000)
+    assert ParquetFile(content).read(9)["c49"].to_list() == [1, 2]
+    out = io.BytesIO()
+    writer = ParquetWriter(out, {"a": pl.Int64}, statistics=True)
+    writer.write(pl.DataFrame({"a": [3, None, 5]}))
+    writer.close()
+    kept = pq.read_metadata(io.BytesIO(out.getvalue())).row_group(0).column(0).statistics
+    assert kept.null_count == 1
+
+
 def test_texts_that_are_stored_once_count_each_time() -> None:
     once = pa.array(["x" * 1000] * 500).dictionary_encode()
     nested = pa.ListArray.from_arrays(pa.array(range(501), pa.int32()), once)
@@ -301,6 +325,75 @@ def test_a_large_row_group_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest
     texts = [f"{number} " * 100 for number in range(2000)]
     assert column_of(tmp_path, as_parquet(pa.table({"a": texts}))) == texts
     assert max(heights) < 1000
+
+
+def nested(levels: int) -> pa.DataType:
+    kind = pa.int8()
+    for _ in range(levels - 1):
+        kind = pa.list_(kind)
+    return kind
+
+
+@contextmanager
+def changed_footer(path: Path) -> Iterator[parquet.Struct]:
+    """The footer of a Parquet file, which may be changed."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    footer = parquet._Thrift(content[-8 - length : -8]).struct()
+    yield footer
+    path.write_bytes(content[: -8 - length] + parquet._ended(footer))
+
+
+def deep_parquet(path: Path, levels: int) -> None:
+    pq.write_table(pa.table({"a": [1]}), path)
+    with changed_footer(path) as footer:
+        root, leaf = footer[2][1][1]
+        footer[2] = 9, (12, [root, *[{3: (5, 0), 4: (8, b"g"), 5: (5, 1)}] * (levels - 1), leaf])
+        footer[4][1][1][0][1][1][1][0][3][1][3] = 9, (8, [b"g"] * (levels - 1) + [b"a"])
+
+
+def test_texts_that_are_json_are_texts(tmp_path: Path) -> None:
+    texts = ['{"a": 1}', None, "船"]
+    json = pa.array(texts, pa.json_())
+    table = pa.table({"a": json, "b": pa.ListArray.from_arrays(pa.array(range(4), pa.int32()), json)})
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
+    expected = [Record(number, {"a": text, "b": [text]}) for number, text in enumerate(texts, start=1)]
+    assert list(read_records(path)) == expected
+    with changed_footer(path) as footer:
+        for element in footer[2][1][1]:
+            element.pop(10, None)  # the logical type, which writers of earlier versions lack
+    assert list(read_records(path)) == expected
+
+
+@pytest.mark.parametrize("kind", ["parquet", "stream", "file"])
+def test_a_type_of_more_levels_than_polars_can_follow_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("a.parquet" if kind == "parquet" else "a.arrow")
+    for levels in (64, 65, 500):
+        if kind == "parquet":
+            deep_parquet(path, levels)
+        else:
+            rows = [pa.nulls(1, nested(levels))] if levels == 64 else []  # pyarrow writes no deeper ones
+            table = pa.table({"a": pa.chunked_array(rows, nested(levels))})
+            path.write_bytes(as_arrow(table, pa.ipc.new_file if kind == "file" else pa.ipc.new_stream))
+        (row,) = read_records(path)
+        assert isinstance(row, Record) if levels == 64 else "more than 64 levels" in str(row)
+    if kind == "parquet":
+        assert not _holds_rows(path)
+        with pytest.raises(FathomError, match="more than 64 levels"):
+            read_table(path)
+
+
+@pytest.mark.parametrize("levels", [64, 65, 1000])
+def test_the_types_that_arrow_had_are_no_deeper_either_where_polars_reads_them(tmp_path: Path, levels: int) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": ["x"]}), path)
+    with changed_footer(path) as footer:
+        types = b64encode(pa.schema([("a", nested(levels))]).serialize().to_pybytes())
+        footer[5] = parquet._pairs({"ARROW:schema": types.decode()})
+    assert list(read_records(path)) == [Record(1, {"a": "x"})]
+    with pytest.raises(FathomError, match="more than 64 levels") if levels > 64 else nullcontext():
+        assert read_table(path)["a"].to_list() == ["x"]
 
 
 def test_nothing_needs_pyarrow() -> None:

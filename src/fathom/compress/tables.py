@@ -18,6 +18,7 @@ from fathom.rows.schema import read_table, write_table
 from fathom.stats.outcomes import COUNTED, LOST, Unanswered, alone, outcome
 from fathom.stats.side_rows import is_side_row
 from fathom.storage.checksums import check_file, file_facts
+from fathom.storage.parquet import DamagedTableError, ParquetFile
 from fathom.suites.subsetfile import read_subset, write_subset
 from fathom.suites.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Subset
@@ -269,8 +270,8 @@ def _holds_rows(path: Path) -> bool:
     """Whether a file is a rows table, not one with a column for each model."""
     if path.suffix == ".parquet":
         try:
-            return set(pl.read_parquet_schema(path)) >= _OF_ROWS
-        except (OSError, pl.exceptions.PolarsError):
+            return set(ParquetFile(path).names) >= _OF_ROWS
+        except (OSError, DamagedTableError):
             return False  # read_table raises the error
     return set(read_table(path).columns) >= _OF_ROWS
 

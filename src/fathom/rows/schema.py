@@ -6,8 +6,9 @@ objects, so that the table has the same columns for all tasks.
 
 import dataclasses
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -30,9 +31,10 @@ from fathom.documents.records import (
     unpacked,
 )
 from fathom.score.registry import metric_name
+from fathom.storage.arrow import ArrowStream
 from fathom.storage.atomic import whole_file
 from fathom.storage.encodings import PROBED, encoding_of
-from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter
+from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter, decoding
 from fathom.suites.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
@@ -200,7 +202,7 @@ def readable_table(path: Path | str, kind: str = ".parquet") -> Iterator[None]:
     except DamagedError as error:
         raise FathomError(f"{path}: the file {error}") from error
     # polars raises its own BaseException for some damaged files.
-    except (OSError, UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (OSError, UnicodeError, DamagedTableError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise FathomError(f"{path}: cannot be read as {kind[1:]}: {reason}") from error
 
@@ -373,8 +375,11 @@ def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
 
 
 def _check_parquet(path: Path) -> None:
-    with suppress(DamagedTableError):  # which polars reports
-        ParquetFile(path)
+    """Check a file before polars reads it as a whole, with the types that Arrow had."""
+    types = ParquetFile(path).metadata.get("ARROW:schema")
+    if types:
+        with decoding():
+            ArrowStream(BytesIO(b64decode(types)))
 
 
 def read_table(path: Path) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from struct import iter_unpack, pack_into, unpack_from
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from fathom.storage.foreign import check_table
+from fathom.storage.foreign import check_nesting, check_table
 from fathom.storage.parquet import DamagedTableError, decoding
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _FILE = b"ARROW1"
 _CONTINUED = b"\xff\xff\xff\xff"
 _END = _CONTINUED + bytes(4)
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
+_A_LIST, _MAP = 12, 17  # types of columns
 _I64 = "<q"
 _BLOCK, _BLOCK_BYTES = "<qi4xq", 24  # where a message is in a file, and the sizes of its two parts
 
@@ -28,6 +29,7 @@ class ArrowStream:
     Attributes:
         size: Bytes of the file.
         names: Names of the columns.
+        maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -42,19 +44,22 @@ class ArrowStream:
         """
         self._stream = stream
         self.size = stream.seek(0, 2)
-        self._schema = self._footer = b""
+        self._schema = self._footer = bytearray()
         with decoding():
             stream.seek(0)
             if stream.read(len(_FILE)) == _FILE:
                 stream.seek(max(0, self.size - len(_FILE) - 4))
                 (length,) = unpack_from("<i", self._taken(4))
                 stream.seek(max(0, self.size - len(_FILE) - 4 - length))
-                self._footer = self._taken(length)
+                self._footer = bytearray(self._taken(length))
+                schema = _Table(self._footer, *unpack_from("<I", self._footer)).table(1)
             else:
                 first = next(self._messages(), None)
                 if first is None or first.kind != _SCHEMA:
                     raise DamagedTableError("it does not start with a schema")
-                self._schema = first.head + first.body
+                self._schema = bytearray(first.head)
+                schema = first.header.within(self._schema)
+            self.maps = _check_schema(schema)
             self.names = self._alone([], []).columns
 
     def batches(self, columns: Sequence[str] | None = None) -> "Iterator[pl.DataFrame]":
@@ -166,6 +171,25 @@ class ArrowStream:
         return plain
 
 
+def _check_schema(schema: "_Table") -> dict[str, set[str]]:
+    """Check the types of a schema, and make maps, of which polars loses pairs, lists; names of their keys by column."""
+    pending = [(field, field.text(0), 1) for field in schema.tables(1)]
+    maps: dict[str, set[str]] = {name: set() for _, name, _ in pending}
+    left = schema.size // 8  # types, of which some may be stored once
+    while pending:
+        field, name, level = pending.pop()
+        left -= 1
+        if left < 0:
+            raise DamagedTableError("a schema has more columns than it has room for")
+        check_nesting(level)
+        inner = field.tables(5)
+        if field.number(2, "<B") == _MAP:
+            maps[name].add(inner[0].tables(5)[0].text(0))
+            field.set_byte(2, _A_LIST)
+        pending += [(child, name, level + 1) for child in inner]
+    return maps
+
+
 class _Message(NamedTuple):
     kind: int
     header: "_Table"
@@ -176,8 +200,12 @@ class _Message(NamedTuple):
 class _Table:
     """A table of FlatBuffers."""
 
-    def __init__(self, content: bytes, at: int) -> None:
-        self._content, self._at = content, at
+    def __init__(self, content: bytes | bytearray, at: int) -> None:
+        self._content, self._at, self.size = content, at, len(content)
+
+    def within(self, message: bytearray) -> "_Table":
+        """The same table in the message that ends with what it is in."""
+        return _Table(message, self._at + len(message) - self.size)
 
     def _field(self, number: int) -> int:
         """Where a field is; 0 if it is absent."""
@@ -201,6 +229,15 @@ class _Table:
         at = self._field(number)
         return self._unpacked(kind, at) if at else 0
 
+    def set_byte(self, number: int, value: int) -> None:
+        """Change a number of one byte that it has."""
+        pack_into("<B", self._content, self._field(number), value)
+
+    def text(self, number: int) -> str:
+        """A text; empty if it is absent."""
+        at = self.vector(number)
+        return self._content[at + 4 : at + 4 + self._unpacked("<I", at)].decode(errors="replace") if at else ""
+
     def table(self, number: int) -> "_Table":
         """A table within this one."""
         at = self._field(number)
@@ -210,6 +247,15 @@ class _Table:
         """Where a list starts, with the number of its entries; 0 if it is absent."""
         at = self._field(number)
         return at + self._unpacked("<I", at) if at else 0
+
+    def tables(self, number: int) -> "list[_Table]":
+        """A list of tables; empty if it is absent."""
+        at = self.vector(number)
+        count = self._unpacked("<I", at) if at else 0
+        if at + 4 + 4 * count > len(self._content):
+            raise DamagedTableError("it states more parts than it has")
+        places = range(at + 4, at + 4 + 4 * count, 4)
+        return [_Table(self._content, place + self._unpacked("<I", place)) for place in places]
 
     def pairs(self, number: int) -> list[tuple[int, int]]:
         """A list of pairs of numbers; empty if it is absent."""

@@ -26,6 +26,8 @@ SMALL, SMALL_MEMBER = 2 << 30, 256 << 20
 """Bytes that are unpacked at any ratio: of a file that is read in parts, and of a file in an archive."""
 MOST_READ = 1 << 30
 """Maximum bytes of a file that is read as a whole."""
+DEEPEST_TYPE = 64
+"""Maximum levels of the type of a column; polars overflows its stack at some hundred, which ends the process."""
 FEW_ROWS, FEW_CELLS = 1_000_000, 100_000_000
 """Rows and values that a table may state at any size."""
 ROWS_PER_BYTE, CELLS_PER_BYTE = 8, 1000
@@ -156,6 +158,16 @@ def check_member(member: ZipInfo) -> None:
     if member.file_size > MOST_UNPACKED:
         raise RefusedFileError(f"{member.filename[:80]!r} is larger than {MOST_UNPACKED >> 30} GiB", errno.EFBIG)
     check_expansion(member.file_size, member.compress_size, min(SMALL, SMALL_MEMBER))
+
+
+def check_nesting(levels: int) -> None:
+    """Check how deep lists and structures are within each other in the type of a column.
+
+    Raises:
+        RefusedFileError: They have more than ``DEEPEST_TYPE`` levels.
+    """
+    if levels > DEEPEST_TYPE:
+        raise RefusedFileError(f"damaged or forged: a column has more than {DEEPEST_TYPE} levels of lists or objects")
 
 
 def check_table(rows: int, columns: int, plain: int, size: int, cells: int = 0) -> None:

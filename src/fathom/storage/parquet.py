@@ -16,13 +16,13 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from fathom.storage.foreign import check_expansion, check_table, open_regular
+from fathom.storage.foreign import check_expansion, check_nesting, check_table, open_regular
 
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_VALUES = 4_000_000
-"""Maximum values of a footer; each column of a row group takes about 30."""
+MOST_VALUES = 20_000_000
+"""Maximum values of a footer; each column of a row group takes about 20."""
 DEEPEST = 16
 """Maximum nesting of structures and lists in a footer."""
 CHECKSUM = "crc32"
@@ -30,14 +30,20 @@ CHECKSUM = "crc32"
 _MAGIC = b"PAR1"
 _TAIL = 8  # bytes after the footer: its size and the magic number
 _BYTES = 6  # physical type of texts and bytes
+_JSON = 19  # converted type of texts of JSON
+_MAPS = 1, 2  # converted types of maps
+_REPEATED = 2
 _VIEW = 16  # bytes that polars needs for a text besides its characters
 
 _TRUE, _FALSE, _BYTE, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 7, 8, 9, 12
 _INTEGERS = (4, _I32, _I64)
 
+_UNREAD = 5, frozenset((2, 3, 12, 13, 16, 17))
+"""Level and fields of what a footer says of a column of a row group, such as statistics, that stay encoded."""
+
 Struct = dict[int, tuple[int, Any]]
 """A structure of Thrift: type and value by number of the field. The value of a list is the type of its entries, and
-these."""
+these. What is not read is the bytes that encode it."""
 
 
 class DamagedTableError(ValueError):
@@ -67,6 +73,7 @@ class ParquetFile:
     Attributes:
         size: Bytes of the file.
         names: Names of its columns.
+        maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
         rows: Number of rows by row group.
         largest: Bytes of the largest row group, unpacked.
         metadata: What the file says about itself.
@@ -96,6 +103,10 @@ class ParquetFile:
             self._groups: list[Struct] = footer[4][1][1]
             self._columns = list(_by_column(footer[2][1][1]))
             self.names = [_text(elements[0], 4) for elements in self._columns]
+            self.maps = {
+                name: {_text(elements[at + 2], 4) for at in range(len(elements) - 2) if _is_map(elements[at])}
+                for name, elements in zip(self.names, self._columns, strict=True)
+            }
             self.rows = [_number(group, 3) for group in self._groups]
             self.metadata = {_text(pair, 1): _text(pair, 2) for pair in _entries(footer, 5) if 2 in pair}
             sizes = [_number(group, 2) for group in self._groups]
@@ -189,7 +200,7 @@ class ParquetFile:
             own = list(islice(chunks, _leaves(column)))
             if at not in wanted:
                 continue
-            elements += map(_as_bytes, column) if name in raw else column
+            elements += map(_as_bytes if name in raw else _known, column)
             for chunk in own if self.rows[group] else ():  # some writers give a column without values no place
                 about = chunk[3][1]
                 start, content = self._chunk(about)
@@ -323,11 +334,15 @@ class ParquetWriter:
 def _by_column(elements: Sequence[Struct]) -> Iterator[list[Struct]]:
     """The elements of the schema, without its root, by column of the table."""
     column: list[Struct] = []
-    left = 0  # elements that belong to the column
+    left: list[int] = []  # children that are to come, by level
     for element in elements[1:]:
-        left += element.get(5, (_I32, 0))[1] + (0 if column else 1)
         column.append(element)
-        left -= 1
+        left.append(_number(element, 5) if 5 in element else 0)
+        check_nesting(len(left))
+        while left and not left[-1]:
+            left.pop()
+            if left:
+                left[-1] -= 1
         if not left:
             yield column
             column = []
@@ -339,11 +354,26 @@ def _leaves(elements: Iterable[Struct]) -> int:
     return sum(1 in element for element in elements)
 
 
+def _is_map(element: Struct) -> bool:
+    return element.get(6, (_I32, -1))[1] in _MAPS or 2 in element.get(10, (_STRUCT, {}))[1]
+
+
 def _as_bytes(element: Struct) -> Struct:
     """An element of the schema without what says that its bytes are text."""
     if element.get(1, (_I32, -1))[1] != _BYTES:
-        return element
+        return _known(element)
     return {field: value for field, value in element.items() if field not in (6, 10)}
+
+
+def _known(element: Struct) -> Struct:
+    """An element of the schema as polars reads it rightly: texts of JSON as texts, maps, which lose pairs, as lists."""
+    if element.get(6, (_I32, -1))[1] == _JSON or 12 in element.get(10, (_STRUCT, {}))[1]:
+        return element | {6: (_I32, 0), 10: (_STRUCT, {1: (_STRUCT, {})})}
+    if not _is_map(element):
+        return element
+    repeated = element.get(3, (_I32, 0))[1] == _REPEATED
+    kind: Struct = {} if repeated else {6: (_I32, 3), 10: (_STRUCT, {3: (_STRUCT, {})})}
+    return {field: value for field, value in element.items() if field not in (6, 10)} | kind
 
 
 def _moved(about: Struct, by: int) -> Struct:
@@ -396,7 +426,8 @@ class _Thrift:
             self.at += 1
             step, kind = head >> 4, head & 15
             field = field + step if step else self._signed()
-            fields[field] = kind, self._value(kind, depth)
+            unread = depth == _UNREAD[0] and field in _UNREAD[1]
+            fields[field] = kind, self._encoded(kind) if unread else self._value(kind, depth)
         self.at += 1
         return fields
 
@@ -422,6 +453,34 @@ class _Thrift:
         if kind == _DOUBLE:
             return struct.unpack_from("<d", self._taken(8))[0]
         raise DamagedTableError(f"unknown type {kind} in a footer")
+
+    def _encoded(self, kind: int) -> bytes:
+        self._left -= 1
+        start = self.at
+        self._skip(kind, 0)
+        return self._content[start : self.at]
+
+    def _skip(self, kind: int, depth: int) -> None:
+        if depth > DEEPEST:
+            raise DamagedTableError("a footer is nested too deeply")
+        if kind in _INTEGERS:
+            self._unsigned()
+        elif kind == _BINARY:
+            self._taken(self._unsigned())
+        elif kind == _LIST:
+            head = self._taken(1)[0]
+            size, inner = head >> 4, head & 15
+            for _ in range(self._unsigned() if size == 15 else size):
+                self._skip(inner if inner > 2 else _BYTE, depth + 1)
+        elif kind == _STRUCT:
+            while head := self._taken(1)[0]:
+                if not head >> 4:
+                    self._unsigned()
+                self._skip(head & 15, depth + 1)
+        elif kind in (_BYTE, _DOUBLE):
+            self._taken(1 if kind == _BYTE else 8)
+        elif kind not in (_TRUE, _FALSE):
+            raise DamagedTableError(f"unknown type {kind} in a footer")
 
     def _taken(self, length: int) -> bytes:
         taken = self._content[self.at : self.at + length]
@@ -466,6 +525,8 @@ def encoded(fields: Struct) -> bytes:
 def _encoded_value(kind: int, value: Any) -> bytes:
     if kind in _INTEGERS:
         return _zigzag(value)
+    if kind in (_STRUCT, _LIST) and isinstance(value, bytes):
+        return value
     if kind == _BINARY:
         return _varint(len(value)) + bytes(value)
     if kind == _STRUCT:

@@ -355,7 +355,7 @@ def _read_table(
                 check_table(number + part.height, len(table.names), plain, table.size)
                 # Large values are objects of Python one at a time.
                 for few in part.iter_slices(1) if size > AT_ONCE else (part,):
-                    yield from _parse_rows(number, table.names, few, wanted, raw)
+                    yield from _parse_rows(number, table, few, wanted, raw)
                     number += few.height
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
@@ -364,12 +364,12 @@ def _read_table(
 
 
 def _parse_rows(
-    number: int, names: Sequence[str], frame: "pl.DataFrame", wanted: Sequence[str], raw: Collection[str]
+    number: int, table: ParquetFile | ArrowStream, frame: "pl.DataFrame", wanted: Sequence[str], raw: Collection[str]
 ) -> Iterator[Record | Fault]:
-    values = {name: _values(frame[name], name in raw) for name in wanted}
+    values = {name: _values(frame[name], name in raw, table.maps.get(name, ())) for name in wanted}
     for row in range(frame.height):
         number += 1
-        fields = dict.fromkeys(names) | {name: column[row] for name, column in values.items()}
+        fields = dict.fromkeys(table.names) | {name: column[row] for name, column in values.items()}
         # Invalid UTF-8, dates out of range.
         wrong = next((name for name in wanted if isinstance(fields[name], DamagedTableError)), None)
         if wrong is None:
@@ -378,29 +378,37 @@ def _parse_rows(
             yield Fault(number, f"field {wrong!r} cannot be read: {fields[wrong]}")
 
 
-def _values(column: "pl.Series", raw: bool) -> list[object]:
+def _values(column: "pl.Series", raw: bool, keys: Collection[str]) -> list[object]:
     """The values of a column, and errors in the place of those that cannot be read."""
     with suppress(DamagedTableError), decoding():
         values = column.to_list()
-        return list(map(_as_text, values)) if raw else values
+        return [_python(value, raw, keys) for value in values] if raw or keys else values
     values = []
     for alone in column.to_frame().iter_slices(1):
         try:
             with decoding():
-                (value,) = alone.to_series().to_list()
-                values.append(_as_text(value) if raw else value)
+                values += [_python(value, raw, keys) for value in alone.to_series().to_list()]
         except DamagedTableError as error:
             values.append(error)
     return values
 
 
-def _as_text(value: object) -> object:
-    """A value whose texts are bytes."""
-    if isinstance(value, bytes):
+def _python(value: object, raw: bool, keys: Collection[str]) -> object:
+    """A value whose texts may be bytes, and whose maps are lists of objects."""
+    if raw and isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, dict):
+        return {name: _python(inner, raw, keys) for name, inner in value.items()}
     if isinstance(value, list):
-        return list(map(_as_text, value))
-    return {name: _as_text(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+        return [_pair(_python(entry, raw, keys), keys) for entry in value]
+    return value
+
+
+def _pair(entry: object, keys: Collection[str]) -> object:
+    """A pair of a map, or another entry of a list as it is."""
+    if isinstance(entry, dict) and len(entry) == 2 and next(iter(entry)) in keys:
+        return tuple(entry.values())
+    return entry
 
 
 def _parquet_frames(path: Path, columns: frozenset[str] | None) -> "Iterator[Rows]":
