@@ -396,6 +396,13 @@ def test_the_types_that_arrow_had_are_no_deeper_either_where_polars_reads_them(t
         assert read_table(path)["a"].to_list() == ["x"]
 
 
+def test_two_columns_of_one_name_in_arrow_are_an_error_of_the_file(tmp_path: Path) -> None:
+    table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+    for new in (pa.ipc.new_stream, pa.ipc.new_file):
+        (fault,) = read_records(in_file(tmp_path, as_arrow(table, new)))
+        assert "two columns have one name" in str(fault)
+
+
 def test_nothing_needs_pyarrow() -> None:
     """It is as large as polars; only tests compare with it."""
     names = [path for path in (ROOT / "src").rglob("*.py") if "import pyarrow" in path.read_text(encoding="utf-8")]

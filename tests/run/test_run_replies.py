@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -277,6 +278,20 @@ def test_a_stream_that_was_asked_for_comes_piece_by_piece_and_not_without_end(as
     with pytest.raises(RequestError, match="larger than 64 MB"):
         asyncio.run(ask())
     assert len(given) == 65
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 299])
+def test_every_status_of_success_is_normalized(status: int) -> None:
+    async def ask(content: bytes) -> object:
+        request = httpx.Request("POST", "http://server/v1/chat/completions", content=b"{}")
+        response = httpx.Response(status, content=content, request=request)
+        await check_response(response)
+        return response.json()
+
+    reply = {"choices": [{"message": {"content": "x"}}]}
+    assert asyncio.run(ask(json.dumps(reply).encode())) == normalized(reply)
+    with pytest.raises(RequestError):
+        asyncio.run(ask(b"{}"))
 
 
 def test_a_body_that_cannot_be_decoded_is_no_silence(tmp_path: Path, server: ScriptedServer) -> None:

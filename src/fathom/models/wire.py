@@ -52,7 +52,7 @@ async def check_response(response: Any) -> None:
         response.aiter_bytes = partial(_limited, response, response.aiter_bytes)
         return
     body = b"".join([part async for part in _limited(response, response.aiter_bytes)])
-    if response.status_code == 200 and response.request.url.path.endswith("/completions"):
+    if 200 <= response.status_code < 300 and response.request.url.path.endswith("/completions"):
         body = await asyncio.to_thread(_normalized, body) if len(body) > LARGE_TEXT else _normalized(body)
     # A private attribute of httpx, which has no other way to replace a body that was read.
     response._content = body

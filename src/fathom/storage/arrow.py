@@ -175,6 +175,8 @@ def _check_schema(schema: "_Table") -> dict[str, set[str]]:
     """Check the types of a schema, and make maps, of which polars loses pairs, lists; names of their keys by column."""
     pending = [(field, field.text(0), 1) for field in schema.tables(1)]
     maps: dict[str, set[str]] = {name: set() for _, name, _ in pending}
+    if len(maps) < len(pending):
+        raise DamagedTableError("two columns have one name")
     left = schema.size // 8  # types, of which some may be stored once
     while pending:
         field, name, level = pending.pop()
