@@ -396,6 +396,24 @@ def test_the_types_that_arrow_had_are_no_deeper_either_where_polars_reads_them(t
         assert read_table(path)["a"].to_list() == ["x"]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "stream", "file"])
+def test_columns_of_decimals_that_polars_does_not_read_are_named_and_the_others_read(tmp_path: Path, kind: str) -> None:
+    money = pa.array([Decimal(1), Decimal(2), None], pa.decimal256(50, 1))
+    table = pa.table(
+        {"money": money, "moneys": pa.array([[Decimal(1)]] * 3, pa.list_(money.type)), "a": ["x", "y", "z"]}
+    )
+    new = {"stream": pa.ipc.new_stream, "file": pa.ipc.new_file}.get(kind)
+    path = in_file(tmp_path, as_arrow(table, new) if new else as_parquet(table, row_group_size=2))
+    expected = [
+        Record(number, {"money": None, "moneys": None, "a": text}) for number, text in enumerate("xyz", start=1)
+    ]
+    fault, *records = read_records(path)
+    assert isinstance(fault, Fault)
+    assert fault.reason.endswith("column 'money', 'moneys'")
+    assert records == expected
+    assert list(read_records(path, frozenset("a"))) == expected
+
+
 def test_two_columns_of_one_name_in_arrow_are_an_error_of_the_file(tmp_path: Path) -> None:
     table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
     for new in (pa.ipc.new_stream, pa.ipc.new_file):

@@ -18,7 +18,8 @@ _FILE = b"ARROW1"
 _CONTINUED = b"\xff\xff\xff\xff"
 _END = _CONTINUED + bytes(4)
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
-_A_LIST, _MAP = 12, 17  # types of columns
+_DECIMAL, _A_LIST, _MAP = 7, 12, 17  # types of columns
+_DECIMAL_BITS = 128
 _I64 = "<q"
 _BLOCK, _BLOCK_BYTES = "<qi4xq", 24  # where a message is in a file, and the sizes of its two parts
 
@@ -30,6 +31,7 @@ class ArrowStream:
         size: Bytes of the file.
         names: Names of the columns.
         maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
+        unread: Names of the columns with decimals of more than 128 bits, which polars does not read.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -59,7 +61,7 @@ class ArrowStream:
                     raise DamagedTableError("it does not start with a schema")
                 self._schema = bytearray(first.head)
                 schema = first.header.within(self._schema)
-            self.maps = _check_schema(schema)
+            self.maps, self.unread = _check_schema(schema)
             self.names = self._alone([], []).columns
 
     def batches(self, columns: Sequence[str] | None = None) -> "Iterator[pl.DataFrame]":
@@ -171,12 +173,17 @@ class ArrowStream:
         return plain
 
 
-def _check_schema(schema: "_Table") -> dict[str, set[str]]:
-    """Check the types of a schema, and make maps, of which polars loses pairs, lists; names of their keys by column."""
+def _check_schema(schema: "_Table") -> tuple[dict[str, set[str]], set[str]]:
+    """Check the types of a schema, and make maps, of which polars loses pairs, lists.
+
+    Returns:
+        Names of the keys of maps by column, and the columns that polars does not read.
+    """
     pending = [(field, field.text(0), 1) for field in schema.tables(1)]
     maps: dict[str, set[str]] = {name: set() for _, name, _ in pending}
     if len(maps) < len(pending):
         raise DamagedTableError("two columns have one name")
+    unread = set()
     left = schema.size // 8  # types, of which some may be stored once
     while pending:
         field, name, level = pending.pop()
@@ -188,8 +195,10 @@ def _check_schema(schema: "_Table") -> dict[str, set[str]]:
         if field.number(2, "<B") == _MAP:
             maps[name].add(inner[0].tables(5)[0].text(0))
             field.set_byte(2, _A_LIST)
+        if field.number(2, "<B") == _DECIMAL and field.table(3).number(2, "<i") > _DECIMAL_BITS:
+            unread.add(name)
         pending += [(child, name, level + 1) for child in inner]
-    return maps
+    return maps, unread
 
 
 class _Message(NamedTuple):

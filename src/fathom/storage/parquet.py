@@ -33,6 +33,7 @@ _BYTES = 6  # physical type of texts and bytes
 _JSON = 19  # converted type of texts of JSON
 _MAPS = 1, 2  # converted types of maps
 _REPEATED = 2
+_DECIMAL, _DECIMAL_BYTES = 5, 16  # converted type, and bytes of the largest that polars reads
 _VIEW = 16  # bytes that polars needs for a text besides its characters
 
 _TRUE, _FALSE, _BYTE, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 7, 8, 9, 12
@@ -74,6 +75,7 @@ class ParquetFile:
         size: Bytes of the file.
         names: Names of its columns.
         maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
+        unread: Names of the columns with decimals of more than 128 bits, which polars does not read.
         rows: Number of rows by row group.
         largest: Bytes of the largest row group, unpacked.
         metadata: What the file says about itself.
@@ -107,6 +109,7 @@ class ParquetFile:
                 name: {_text(elements[at + 2], 4) for at in range(len(elements) - 2) if _is_map(elements[at])}
                 for name, elements in zip(self.names, self._columns, strict=True)
             }
+            self.unread = {_text(column[0], 4) for column in self._columns if any(map(_is_wide, column))}
             self.rows = [_number(group, 3) for group in self._groups]
             self.metadata = {_text(pair, 1): _text(pair, 2) for pair in _entries(footer, 5) if 2 in pair}
             sizes = [_number(group, 2) for group in self._groups]
@@ -356,6 +359,11 @@ def _leaves(elements: Iterable[Struct]) -> int:
 
 def _is_map(element: Struct) -> bool:
     return element.get(6, (_I32, -1))[1] in _MAPS or 2 in element.get(10, (_STRUCT, {}))[1]
+
+
+def _is_wide(element: Struct) -> bool:
+    decimal = element.get(6, (_I32, -1))[1] == _DECIMAL or 5 in element.get(10, (_STRUCT, {}))[1]
+    return bool(decimal and element.get(2, (_I32, 0))[1] > _DECIMAL_BYTES)
 
 
 def _as_bytes(element: Struct) -> Struct:

@@ -349,6 +349,9 @@ def _read_table(
     try:
         for table, frame, raw in frames:
             wanted = [name for name in _wanted(table.names, columns) if name in frame.columns]
+            if unread := set() if number else table.unread.intersection(_wanted(table.names, columns)):
+                names = ", ".join(map(repr, sorted(unread)))
+                yield Fault(None, f"not read, as its decimals have more than 128 bits: column {names}")
             for part in frame.iter_slices(BATCH_ROWS):
                 size = plain_bytes(part)
                 plain += size
@@ -415,7 +418,7 @@ def _parquet_frames(path: Path, columns: frozenset[str] | None) -> "Iterator[Row
     import polars as pl
 
     file = ParquetFile(read_whole(path) if path.suffix.lower() in COMPRESSED else path)
-    wanted, raw = _wanted(file.names, columns), set[str]()
+    wanted, raw = [name for name in _wanted(file.names, columns) if name not in file.unread], set[str]()
     for group, height in enumerate(file.rows):
         if not wanted:
             # Names alone identify the content, and cost nothing to read.
@@ -453,7 +456,8 @@ def _arrow_frames(path: Path, columns: frozenset[str] | None) -> "Iterator[Rows]
     # Not mapped into memory: if the file shrank while being read, the process would crash.
     with io.BytesIO(read_whole(path)) if path.suffix.lower() in COMPRESSED else open_regular(path) as stream:
         table = ArrowStream(stream)
-        for frame in table.batches(_wanted(table.names, columns) or None):
+        wanted = [name for name in _wanted(table.names, columns) if name not in table.unread]
+        for frame in table.batches(wanted or None):
             yield Rows(table, frame)
 
 
