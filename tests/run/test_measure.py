@@ -176,10 +176,9 @@ def test_a_judge_is_checked_before_anything_is_sent(call: Call, tmp_path: Path) 
 def test_a_measurement_that_was_declined_blocks_no_other(call: Call, tmp_path: Path) -> None:
     import fathom as fm
 
-    words = {"model": MODEL, "lengths": "1k", "out": "here"}
-    assert fm.api.measure(items=1, confirm=lambda plan: False, **words) is None
+    assert fm.api.measure(MODEL, lengths="1k", out="here", items=1, confirm=lambda plan: False) is None
     assert not (tmp_path / "here" / "measure.json").exists()
-    assert fm.api.measure(items=2, confirm=lambda plan: True, **words) is not None
+    assert fm.api.measure(MODEL, lengths="1k", out="here", items=2, confirm=lambda plan: True) is not None
 
 
 def test_a_measurement_without_scores_says_why_and_fails(call: Call) -> None:

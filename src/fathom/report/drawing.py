@@ -91,8 +91,8 @@ def length_axis(tested: Iterable[int], size: Size, *, base: int = 0) -> Numbers:
     powers = [length for length in lengths if _is_power(length) or (length % 1000 == 0 and _is_power(length // 1000))]
     shown = lengths if len(lengths) <= room or not powers else powers
     low, high = length_domain(lengths)
-    ticks = [(length, "base" if base and length == base else length_label(length)) for length in shown]
-    ticks = [(max(length, low), label if length else "unknown") for length, label in ticks]
+    labels = {length: length_label(length) for length in shown} | {0: "unknown"} | ({base: "base"} if base else {})
+    ticks = [(max(length, low), labels[length]) for length in shown]
     return Numbers(low=low, high=high, ticks=ticks, log=True, marks=True)
 
 
