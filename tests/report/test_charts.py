@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ from fathom.report.charts import ConcatChart, LayerChart, Line, Names, Numbers, 
 from fathom.report.drawing import length_axis, length_label, percents, round_numbers, score_axis, styles_of
 from fathom.report.figure import inline, save, specification
 from fathom.report.made import report
+from fathom.report.sections.lengths import first_figure
 from fathom.report.svg import document, shortened, text_width
 
 if TYPE_CHECKING:
@@ -186,3 +188,13 @@ def test_a_long_name_does_not_push_panels_apart() -> None:
     panels = [chart((name,), title=name) for name in names]
     text = document(ConcatChart(concat=panels, columns=2))
     assert float(re.search(r'width="([\d.]+)"', text)[1]) < 1000  # type: ignore[index]
+
+
+@pytest.mark.slow
+def test_lines_of_the_first_curve_have_their_names_at_their_ends(tmp_path: Path) -> None:
+    made = report(make_rows(models=3, tasks=1, items=4), tmp_path / "page.html")
+    figure = first_figure(made.results)
+    assert figure is not None
+    texts = [(float(x), text) for x, text in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]+)</text>', figure.wide)]
+    names = {html.unescape(text) for x, text in texts if x > 430}
+    assert names == {system.name for system in made.results.systems}

@@ -18,6 +18,7 @@ from report_rows import make_rows
 from rich.console import Console
 
 from command_line import Call
+from fathom.report.drawing import apart
 from fathom.report.made import report
 from fathom.report.measure import measure
 from fathom.report.page import page
@@ -25,7 +26,7 @@ from fathom.report.plot import chart_of, chosen, plot
 from fathom.report.results import Results
 from fathom.report.sections import breakdown, repeats
 from fathom.report.sections.breakdown import label, legend
-from fathom.report.sections.repeats import MOST, apart, left_out
+from fathom.report.sections.repeats import MOST, left_out
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of

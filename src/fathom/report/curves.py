@@ -9,12 +9,15 @@ from fathom.analysis import CurvePoint
 from fathom.report import words
 from fathom.report.charts import Area, Labels, Layer, LayerChart, Line, Points, Rule
 from fathom.report.colours import GHOST, MUTED
-from fathom.report.drawing import Size, length_axis, length_domain, score_axis, series_of
+from fathom.report.drawing import Size, length_axis, length_domain, names_at_ends, score_axis, series_of
 from fathom.report.results import System, system_of
 
 # With more lines than this, bands hide each other.
 BANDS = 5
 CHANCE = "chance"
+AT_ENDS = -1
+"""In place of the columns of a legend: names at the ends of their lines."""
+NAMES = 170  # pixels
 
 
 class Level(NamedTuple):
@@ -43,7 +46,7 @@ def curve_chart(
         systems: All systems of the report, in the order of their colours.
         size: Plotting area in pixels.
         focus: Draws this system in colour and the others in grey; None draws all in colour.
-        legend: Columns of the chart's legend; 0 for no legend.
+        legend: Columns of the chart's legend; 0 for no legend, ``AT_ENDS`` for names at the ends of the lines.
         title: A heading, "" for none.
         levels: Other levels to compare with, explained outside the chart.
         bases: Scores that have no length of their own (a base given in a table of scores), drawn to the left of all
@@ -64,14 +67,20 @@ def curve_chart(
     if ghosts:
         layers.append(Line(records=ghosts, x="length", y="mean", colour=GHOST.light, width=1, detail="system"))
     for level in (_chance(points), *levels):
-        layers.extend(_level_layers(level, lengths, labelled=bool(legend) and level.name == CHANCE))
+        layers.extend(_level_layers(level, lengths, labelled=legend > 0 and level.name == CHANCE))
     layers.extend(_series_layers(lines, thin=not banded and len(systems) > BANDS + 1, banded=banded))
+    series = series_of([system.name for system in systems], columns=max(0, legend), dashed=True)
+    if legend == AT_ENDS and lines:
+        last = {system.name: point.mean for system in systems for point in points if system_of(point) == system}
+        ends = {name: mean for name, mean in last.items() if mean is not None}
+        end = ("length", length_domain(lengths)[1])
+        layers.append(names_at_ends(ends, end, score_axis(), size, series.styles, limit=NAMES, numbered=False))
     return LayerChart(
         layers=layers,
         size=size,
         x=length_axis(lengths, size, base=at),
         y=score_axis(),
-        series=series_of([system.name for system in systems], columns=legend, dashed=True),
+        series=series,
         title=title,
     )
 

@@ -3,13 +3,15 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from fathom.report.charts import Labels, Numbers, Series
 from fathom.report.charts import Names as Names
-from fathom.report.charts import Numbers, Series
 from fathom.report.charts import Size as Size
 from fathom.report.charts import Style as Style
 from fathom.report.colours import SERIES
 from fathom.report.words import minus
 
+LINE = 14
+"""Pixels of a name at the end of a line."""
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3))
 SHAPES: tuple[str, ...] = (
     "circle",
@@ -108,3 +110,57 @@ def length_label(length: float) -> str:
 def _is_power(number: int) -> bool:
     """Whether it is a power of two."""
     return number & (number - 1) == 0
+
+
+def names_at_ends(
+    ends: Mapping[str, float],
+    at: tuple[str, float],
+    y: Numbers,
+    size: Size,
+    styles: Mapping[str, Style],
+    *,
+    limit: float,
+    numbered: bool = True,
+) -> Labels:
+    """Names at the right, as near to the ends of their lines as possible without overlap.
+
+    Args:
+        ends: The last value of each line.
+        at: The field of the horizontal axis, and where the names are on it.
+        y: The vertical axis.
+        size: Plotting area.
+        styles: Of each name, for its colour.
+        limit: Pixels of a name.
+        numbered: Whether the value stands before the name.
+    """
+    order = sorted(ends, key=lambda name: -ends[name])
+    each = (y.high - y.low) / size.height
+    places = apart([(y.high - ends[name]) / each for name in order], LINE, size.height)
+    records = [
+        {
+            at[0]: at[1],
+            "label": f"{100 * ends[name]:.1f}  {name}" if numbered else name,
+            "place": y.high - place * each,
+            "hue": styles[name].colour.light,
+        }
+        for name, place in zip(order, places, strict=True)
+    ]
+    return Labels(records=records, x=at[0], y="place", text="label", hue="hue", dx=8, limit=limit)
+
+
+def apart(places: Sequence[float], least: float, height: float) -> list[float]:
+    """Moves positions in pixels so that no two are nearer than ``least``, within ``height`` if possible.
+
+    Args:
+        places: Wanted positions, ascending.
+        least: The minimum distance.
+        height: The lower end of the room; the upper end is 0.
+    """
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + least) if moved else max(place, 0.0))
+    limit = max(height, least * (len(moved) - 1))
+    for number in range(len(moved) - 1, -1, -1):
+        moved[number] = min(moved[number], limit)
+        limit = moved[number] - least
+    return moved

@@ -11,7 +11,7 @@ from fathom.analysis.steady import Estimate
 from fathom.printing import printable
 from fathom.report import parts, words
 from fathom.report.charts import LayerChart, Size
-from fathom.report.curves import curve_chart
+from fathom.report.curves import AT_ENDS, curve_chart
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.results import ALL, OfSystem, Results, System, grouped, system_of, task_title
 from fathom.report.section import COLUMNS, PANEL, Chart, Section, legend_columns
@@ -114,7 +114,7 @@ ABOUT_CURVES = (
     "Mean score in percent against the length of the whole prompt in tokens, on a logarithmic scale. Bands are 95% "
     "intervals over items; the dashed line is chance. A hollow marker is a mean without some task."
 )
-WIDE, NARROW = Size(560, 160), Size(290, 210)
+WIDE, NARROW = Size(430, 170), Size(290, 210)
 TOGETHER = 6
 """Models that share one chart."""
 
@@ -127,7 +127,8 @@ def first_figure(results: Results) -> Figure | None:
     if not any(point.mean is not None for point in points):
         return None
     label = f"Score against length, {task_title(task)}; figures in the table of scores"
-    wide, narrow = (drawn(curve_chart(points, systems, size), label) for size in (WIDE, NARROW))
+    wide = drawn(curve_chart(points, systems, WIDE, legend=AT_ENDS), label)
+    narrow = drawn(curve_chart(points, systems, NARROW), label)
     rest = len(results.systems) - len(systems)
     others = f" The other {words.several(rest, 'model')} are in the tables." if rest else ""
     note = "Mean over tasks with its 95% interval; the dashed line is chance; hollow: without some task."

@@ -1,15 +1,15 @@
 """The section on repeats: runs of the same questions, best of n and pass at n."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from fathom.analysis import Repeats
 from fathom.report import parts, words
 from fathom.report.by_question import ByQuestion
-from fathom.report.charts import Labels, LayerChart, Line, Numbers, Points, Size
-from fathom.report.drawing import percents, round_numbers, series_of, style
+from fathom.report.charts import LayerChart, Line, Numbers, Points, Size
+from fathom.report.drawing import LINE, names_at_ends, percents, round_numbers, series_of, styles_of
 from fathom.report.figure import Figure, drawn
 from fathom.report.results import Results, System, system_of
 from fathom.report.section import Chart, Section
@@ -39,7 +39,6 @@ Field: TypeAlias = tuple[Column, Callable[[Repeats], Cell]]
 TITLES = {"best_of": "Best of n: mean score over questions", "pass_at": "Pass at n: share of questions"}
 MOST = 8
 """Most lines in a chart, unless the models are chosen by name."""
-LINE = 14  # pixels per name
 ROOM, NARROW_ROOM = 300, 200  # pixels for names next to the plot, and next to a narrow plot
 STEP = 0.05  # the axis begins and ends at a multiple of this
 WIDE, NARROW = Size(300, 280), Size(110, 260)
@@ -201,11 +200,12 @@ def trend_chart(measured: ByQuestion, measure: str, size: Size, *, titled: bool 
     most = max(record["n"] for record in records if isinstance(record["n"], int))
     ends = {System(*system).name: points[max(points)] for system, points in kept.items()}
     y = Numbers(low=low * STEP, high=high * STEP, ticks=percents(round_numbers(low * STEP, high * STEP, 6)), grid=True)
+    limit = ROOM if size.width > NARROW_ROOM else NARROW_ROOM
     return LayerChart(
         layers=[
             Line(records=records, x="n", y="score"),
             Points(records=records, x="n", y="score"),
-            _names(ends, y, size, most),
+            names_at_ends(ends, ("n", most + 0.1), y, size, styles_of(names), limit=limit),
         ],
         size=size,
         x=Numbers(low=0.9, high=most + 0.1, ticks=[(n, str(n)) for n in range(1, most + 1)]),
@@ -235,43 +235,6 @@ def _trend_lines(measured: ByQuestion, measure: str) -> dict[tuple[str, str], di
     if measured.chosen:
         return several
     return dict(sorted(several.items(), key=lambda line: -line[1][max(line[1])]))
-
-
-def _names(ends: Mapping[str, float], y: Numbers, size: Size, most: int) -> Labels:
-    """Names at the right, as near to the ends of their lines as possible without overlap."""
-    order = sorted(ends, key=lambda name: -ends[name])
-    each = (y.high - y.low) / size.height
-    places = apart([(y.high - ends[name]) / each for name in order], LINE, size.height)
-    numbers = {name: number for number, name in enumerate(ends)}
-    records = [
-        {
-            "n": most + 0.1,
-            "said": f"{100 * ends[name]:.1f}  {name}",
-            "place": y.high - place * each,
-            "hue": style(numbers[name]).colour.light,
-        }
-        for name, place in zip(order, places, strict=True)
-    ]
-    limit = ROOM if size.width > NARROW_ROOM else NARROW_ROOM
-    return Labels(records=records, x="n", y="place", text="said", hue="hue", dx=8, limit=limit)
-
-
-def apart(places: Sequence[float], least: float, height: float) -> list[float]:
-    """Moves positions in pixels so that no two are nearer than ``least``, within ``height`` if possible.
-
-    Args:
-        places: Wanted positions, ascending.
-        least: The minimum distance.
-        height: The lower end of the room; the upper end is 0.
-    """
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + least) if moved else max(place, 0.0))
-    limit = max(height, least * (len(moved) - 1))
-    for number in range(len(moved) - 1, -1, -1):
-        moved[number] = min(moved[number], limit)
-        limit = moved[number] - least
-    return moved
 
 
 def _draw(results: Results, measure: str) -> list[LayerChart]:
