@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "performance"))
 
 from banned_names import messages, refused
@@ -25,6 +27,7 @@ class Told:
 """
 
 
+@pytest.mark.slow
 def test_no_name_is_banned() -> None:
     assert messages() == []
 

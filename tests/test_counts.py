@@ -330,6 +330,7 @@ def test_damaged_tokens_of_a_whole_document_are_not_trusted(tmp_path: Path) -> N
 ANY = PROSE | st.text(max_size=300) | st.text(" \n.=a1é口。🙂", max_size=300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tekken", "words", "chars", "json", "pieces", "wordpiece"])
 @given(text=ANY, times=st.integers(1, 9))
 @settings(max_examples=60)

@@ -36,6 +36,7 @@ def test_an_option_that_has_another_name_on_the_line_is_named_so() -> None:
     assert str(error) == "give `judge_base_url`"
 
 
+@pytest.mark.slow
 def test_errors_below_the_commands_name_no_flags() -> None:
     """Those of whole commands, which stand in backticks, may: they are meant to be typed."""
     flags = {

@@ -105,6 +105,7 @@ def saturated(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return build(configure(TASKS, corpus=(str(corpus),), lengths=(512, 6000), items=3), folder / "suite")
 
 
+@pytest.mark.slow
 def test_no_distractor_of_a_context_is_split_into_two_passages(saturated: Built) -> None:
     checked = 0
     for sample in open_suite(saturated.folder).samples():

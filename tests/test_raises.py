@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 import fathom
 
 SOURCE = Path(fathom.__file__).parent
@@ -88,6 +90,7 @@ def undocumented(tree: ast.Module, bases: Bases) -> Iterator[tuple[str, str]]:
                 yield name, kind
 
 
+@pytest.mark.slow
 def test_public_functions_that_raise_say_so() -> None:
     trees = {path: ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
     bases = bases_of_classes(trees)

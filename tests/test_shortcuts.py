@@ -62,6 +62,7 @@ def test_what_clearly_exceeds_chance_is_marked_and_said() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_build_measures_shortcuts_and_says_which_are_worth_it(call: Call, tmp_path: Path) -> None:
     tasks = ("build", "passage_retrieval,passkey", "--lengths", "1k,2k", "--items", "25", "--seed", "3")
     code, _, err = call(*tasks, "--out", str(tmp_path / "suite"))

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 MOST = 8
 
@@ -21,6 +23,7 @@ def functions(folder: Path) -> Iterator[tuple[str, int]]:
                 yield f"{module}.{node.name}", len([name for name in names if name not in ("self", "cls")])
 
 
+@pytest.mark.slow
 def test_functions_of_many_parameters_are_listed_with_reasons() -> None:
     page = (ROOT / "docs" / "explanation" / "decisions" / "code.md").read_text("utf-8")
     listed = {name: int(count) for name, count in re.findall(r"^\| `([\w.]+)` \| (\d+) \| \w", page, re.MULTILINE)}

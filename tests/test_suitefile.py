@@ -85,6 +85,7 @@ def test_texts_are_read_in_groups_and_the_last_ones_are_held(
     assert texts.get("nothing") is None
 
 
+@pytest.mark.slow
 def test_texts_can_be_asked_for_from_several_threads(
     tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ def busy(seconds: float = 20.0) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_work_that_does_not_end_is_stopped_and_the_next_has_time_again() -> None:
     for _ in range(2):
         with (
@@ -45,6 +46,7 @@ def test_work_that_does_not_end_is_stopped_and_the_next_has_time_again() -> None
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_work_that_catches_everything_is_told_again() -> None:
     def careless(again: bool) -> None:
         try:

@@ -43,6 +43,7 @@ def data(path: Path) -> dict[str, object]:
 # -------------------------------------------------------------------------------------------------- a folder
 
 
+@pytest.mark.slow
 def test_a_folder_has_the_list_a_file_for_each_sample_and_the_texts_once(made: Made, tmp_path: Path) -> None:
     notes: list[str] = []
     steps: list[tuple[int, int]] = []

@@ -46,6 +46,7 @@ def constructors() -> Iterator[tuple[str, ast.Call]]:
                 yield f"{path.name}:{node.lineno}", node
 
 
+@pytest.mark.slow
 def test_every_table_of_the_program_names_its_denominator() -> None:
     made = list(constructors())
     assert len(made) >= 30
@@ -111,6 +112,7 @@ def found(results: Results) -> list[Table]:
     return [*report_tables(results), *(table for study in studies for table in tables_of(study))]
 
 
+@pytest.mark.slow
 def test_tables_with_shares_or_intervals_have_one(found: list[Table]) -> None:
     assert len({table.name.rstrip("0123456789-") for table in found}) >= 16
     for table in found:

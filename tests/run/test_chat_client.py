@@ -328,6 +328,7 @@ TOKENS = st.dictionaries(st.sampled_from(["cached_tokens", "cache_write_tokens",
 FINISHES = st.none() | st.sampled_from(["stop", "length", "eos", "tool_calls", "content_filter", "error", "banana"])
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(MESSAGES, FINISHES, USAGES, TOKENS, TOKENS)
 def test_any_response_is_read_alike(
@@ -420,6 +421,7 @@ for model in ("anthropic/x", "openai/gpt-5"):
 """
 
 
+@pytest.mark.slow
 def test_servers_are_asked_where_inspect_is_not_installed(server: Server) -> None:
     server.answers = [(200, REPLIES["plain"])]
     url = f"http://127.0.0.1:{server.server_port}/v1"
@@ -430,6 +432,7 @@ def test_servers_are_asked_where_inspect_is_not_installed(server: Server) -> Non
     assert all("pip install 'fathom-eval[inspect]'" in line for line in errors)
 
 
+@pytest.mark.slow
 def test_asking_a_server_does_not_import_inspect(server: Server) -> None:
     script = WITHOUT_INSPECT.split("for model")[0].replace('sys.modules["inspect_ai"] = None\n', "")
     script += "print('inspect_ai' in sys.modules)"
