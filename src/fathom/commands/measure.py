@@ -50,7 +50,7 @@ class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
         unset
     )
     _: KW_ONLY
-    quick: Annotated[bool, opt("Minutes: few items, lengths up to 8k.")] = False
+    quick: Annotated[bool, opt("Few items, lengths up to 8k.")] = False
     thorough: Annotated[bool, opt("Twice the items, lengths up to 128k.")] = False
     lengths: Lengths = unset
     items: Annotated[
@@ -81,10 +81,10 @@ def measure(options: MeasureOptions) -> "Report | None":
 
     Returns the report, or None if nothing was asked.
     """
-    tell = options.tell or (lambda line: None)
     from fathom.commands.judge import check_judge
     from fathom.commands.report import report
 
+    tell = options.tell or (lambda line: None)
     judge = None if options.judge == "none" else options.judge
     if judge is not None:
         check_judge(judge, options.judge_base_url)
@@ -201,21 +201,19 @@ def _lengths(options: MeasureOptions, followed: Mapping[str, str]) -> list[int]:
     Raises:
         FathomError: None fits.
     """
-    from fathom.models.clients import context_of, open_client
+    from fathom.models.hugging_face import is_local, trained_window
     from fathom.models.prices import find_limit
     from fathom.models.protocol import is_baseline
     from fathom.run.chosen import choose
     from fathom.run.preflight import sent_cap
-    from fathom.tokens.tokenizers import get_tokenizer
 
     asking = _asking(options, followed)
     chosen = choose(options.model, asking.part(Sampling), asking.part(Reasoning))
     room = sent_cap(chosen.settings, chosen.price)(ROOM)
     window = chosen.settings.window
     if not is_baseline(options.model):  # these are made to be measured beyond their windows
-        client = open_client(chosen.settings, get_tokenizer) if options.model.startswith("hf/") else None
-        own = context_of(client) if client is not None else None
-        window = find_limit(chosen.settings, client, chosen.price, None, own).window
+        own = trained_window(options.model, chosen.settings.model_args) if is_local(options.model) else None
+        window = find_limit(chosen.settings, None, chosen.price, own=own).window
     most = _size(options).longest
     fit = [length for length in GRID if length <= most and (window is None or length + room <= window)]
     if not fit:
@@ -241,7 +239,7 @@ def _built(options: MeasureOptions, plan: Mapping[str, Any], tell: Callable[[str
     words = ["--lengths", _listed_lengths(plan["lengths"]), "--items", str(plan["items"])]
     words += ["--corpus", str(options.documents)] if options.documents else []
     words += [word for file in options.questions or () for word in ("--questions", str(file))]
-    tell(shlex.join(["fathom", "build", SUITE, *words, "--out", str(suite)]))
+    tell(shlex.join(["fathom", "build", SUITE, *words, "--no-shortcuts", "--out", str(suite)]))
     more: dict[str, Any] = {"corpus": [str(options.documents)]} if options.documents else {}
     if options.questions:
         more["questions"] = options.questions
