@@ -186,11 +186,21 @@ class Pairing:
         Returns:
             None without lengths, or if a task has no comparison at one of them.
         """
-        common = _common(self.shared)
-        known = {length for length in common if (ALL, length) not in self.blank}
+        known = {length for length in _common(self.shared) if (ALL, length) not in self.blank}
         if not lengths or not self.whole or not known.issuperset(lengths):
             return None
-        return _together(self.shared, self.drawn, common).gap([common.index(length) for length in sorted(lengths)])
+        common, drawn = self.differences(ALL)
+        return drawn.gap([common.index(length) for length in sorted(lengths)])
+
+    def differences(self, task: str) -> tuple[list[int], Differences]:
+        """The lengths at which a task, or each of all tasks, has scores of both, and the differences at these.
+
+        Args:
+            task: Name of a task that both share, or ``all``.
+        """
+        pairs = self.shared if task == ALL else {task: self.shared[task]}
+        lengths = _common(pairs)
+        return lengths, _together(pairs, self.drawn, lengths)
 
 
 @one_thread()

@@ -153,7 +153,7 @@ def gate(
     for name, value in (("margin", margin), ("alpha", alpha)):
         if not 0 < value < 1:
             raise FathomError(f"{name} {value:g}: expected a fraction above 0 and below 1, for instance 0.03")
-    rows = pl.concat([_side(candidate, SIDES[0]), _side(baseline, SIDES[1])])
+    rows = pl.concat([side_rows(candidate, SIDES[0]), side_rows(baseline, SIDES[1])])
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))
     gaps = _gaps(scored_rows(rows, unanswered), [length for length in at or () if length not in set(rows["length"])])
@@ -166,7 +166,7 @@ def gate(
     )
     claims = _claims(rows, unanswered, margin, seed)
     scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
-    lost, gained = _flips(scored)
+    lost, gained = flips_of(both_scored(scored))
     score = float(scored.filter(model=SIDES[1])["value"].to_numpy().mean()) if claims else 0.0
     if claims and score <= margin:
         gaps += (f"the baseline scores {100 * score:.1f}, so it has no {100 * margin:g} points to lose",)
@@ -175,7 +175,7 @@ def gate(
     return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
 
 
-def _side(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+def side_rows(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """The rows of one side, under its name: both may be of one model."""
     systems = rows.select("model", "variant").unique().rows()
     if len(systems) != 1:
@@ -288,12 +288,24 @@ def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
     return tuple(gaps)
 
 
-def _flips(scored: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
-    """The samples that only the baseline, and only the candidate, got right."""
+def both_scored(scored: pl.DataFrame) -> pl.DataFrame:
+    """The samples with a score of both sides, in the columns ``candidate`` and ``baseline``, averaged over epochs.
+
+    Args:
+        scored: Rows of both sides that have a score (``side_rows``).
+    """
     keys = ["suite", "task", "length", "sample"]
     table = scored.group_by(*keys, "model", maintain_order=True).agg(pl.col("value").mean())
     first, second = (table.filter(model=name).select(*keys, pl.col("value").alias(name)) for name in SIDES)
-    both = first.join(second, on=keys, maintain_order="left")
+    return first.join(second, on=keys, maintain_order="left")
+
+
+def flips_of(both: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
+    """The samples that only the baseline, and only the candidate, got right.
+
+    Args:
+        both: The scores of both (``both_scored``).
+    """
     flips = [
         Flip(str(line["task"]), int(line["length"]), str(line["sample"]), line[SIDES[0]], line[SIDES[1]])
         for line in both.iter_rows(named=True)

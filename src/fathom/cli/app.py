@@ -29,6 +29,7 @@ NAMES = (
         "score",
         "browse",
         "report",
+        "compare",
         "plot",
         "convert",
         "analyze",

@@ -86,7 +86,7 @@ def report(options: ReportOptions) -> "Report":
             *read,
         ],
         made=(*fingerprints(sources), ("Command", _command(options))),
-        link=_link(options, sources),
+        link=linked_replies(sources, options.replies, _file(options), options.suites, options.judge),
         progress=options.progress,
     )
     if (out := _file(options)) is not None:
@@ -109,18 +109,31 @@ def _without_folders(value: object) -> str:
     return Path(str(value)).name if Path(str(value)).is_absolute() else str(value)
 
 
-def _link(options: ReportOptions, sources: "Sequence[Path]") -> Callable[["Replies"], str] | None:
-    """Write the pages of the replies, and give what makes addresses of them; None without ``--replies``."""
-    if options.replies is None:
+def linked_replies(
+    sources: "Sequence[Path]", replies: Path | None, out: Path | None, suites: "Sequence[Path]", judge: str | None
+) -> Callable[["Replies"], str] | None:
+    """Write the pages of the replies, and give what makes addresses of them; None without a folder for them.
+
+    Args:
+        sources: Run folders and rows files.
+        replies: The folder of the pages.
+        out: The page that links to them; None if it is printed.
+        suites: See ``fathom.browse.write``.
+        judge: Likewise.
+
+    Raises:
+        FathomError: The page would be in the folder, which is replaced.
+    """
+    if replies is None:
         return None
     from fathom import browse
     from fathom.types import FathomError
 
-    out, pages = _file(options), options.replies.resolve()
+    pages = replies.resolve()
     start = out.resolve().parent if out is not None else Path.cwd()
     if out is not None and start.is_relative_to(pages):
-        raise FathomError(f"`replies` {options.replies}: the folder is replaced, so write {out} to another one")
-    browse.write(sources, options.replies, suites=options.suites, judge=options.judge)
+        raise FathomError(f"`replies` {replies}: the folder is replaced, so write {out} to another one")
+    browse.write(sources, replies, suites=suites, judge=judge)
     folder = quote(Path(os.path.relpath(pages, start)).as_posix())
     return lambda replies: browse.address(folder, **{name: value or None for name, value in replies._asdict().items()})
 

@@ -13,11 +13,12 @@ from markupsafe import Markup
 from fathom.printing import printable
 from fathom.report.colours import css_variables
 from fathom.report.drawing import style
+from fathom.report.figure import Figure
 from fathom.report.parts import Mark, PagePart, soft
-from fathom.report.results import Results
+from fathom.report.results import Results, System
 from fathom.report.sections import SECTIONS
 from fathom.report.sections.lengths import first_figure
-from fathom.report.summary import WHOLE, summary
+from fathom.report.summary import WHOLE, Summary, summary
 from fathom.report.table import Replies, Table
 from fathom.types import FathomError
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     import jinja2
 
 TITLE = "Long-context reliability"
-UNMEASURED = 5
-"""Sentences on what was not measured that are not folded."""
+UNMEASURED, FEW = 5, 1
+"""Sentences on what was not measured that are not folded, and those above a comparison."""
 MANY, EACH = 12, 10
 """Models up to which one page has everything, and models of each page that has details of more."""
 MODEL = "Model"
@@ -118,9 +119,49 @@ def page(
         link: Gives the address of the replies behind a figure; None without links.
         details: The models whose details are on it, if not those of all.
     """
+    shown = results if details is None else details.shown
+    return rendered(
+        title=title,
+        summary=summary(results),
+        curve=first_figure(shown),
+        sections=_sections(results, details),
+        systems=shown.systems,
+        link=link,
+        details=details,
+    )
+
+
+def rendered(
+    *,
+    title: str,
+    summary: Summary,
+    curve: Figure | None,
+    sections: Sequence[ShownSection],
+    systems: Sequence[System],
+    whole: str = WHOLE,
+    lacking: str = "Not measured",
+    paired: bool = False,
+    link: Callable[[Replies], str] | None = None,
+    details: Details | None = None,
+    numbers: str = "",
+) -> str:
+    """A page of these parts as HTML text.
+
+    Args:
+        title: Its title.
+        summary: What it begins with.
+        curve: The chart below.
+        sections: Its sections.
+        systems: Models in the order of their colours.
+        whole: What it says if nothing was left unmeasured.
+        lacking: Heading of what was left unmeasured.
+        paired: Whether the chart is beside the table instead of below it.
+        link: See :func:`page`.
+        details: Likewise.
+        numbers: Everything as JSON, for programs that read the page; "" for none.
+    """
     import jinja2
 
-    shown = results if details is None else details.shown
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fathom.report"),
         autoescape=True,
@@ -133,13 +174,15 @@ def page(
     environment.filters["address"] = lambda replies: link(replies) if link and replies else ""
     script = Markup("".join(_resource(environment, name) for name in ("theme.js", "values.js")))
     text = environment.get_template("page.html.j2").render(
-        systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(shown.systems)],
+        systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(systems)],
         title=printable(title),
-        summary=summary(results),
-        most=UNMEASURED,
-        whole=WHOLE,
-        curve=first_figure(shown),
-        sections=_sections(results, details),
+        summary=summary,
+        most=FEW if paired else UNMEASURED,
+        whole=whole,
+        lacking=lacking,
+        paired=paired,
+        curve=curve,
+        sections=sections,
         details=details,
         elsewhere=details.models if details else {},
         linked=link is not None,
@@ -148,6 +191,7 @@ def page(
         style=Markup(_resource(environment, "style.css")),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        numbers=Markup(numbers.replace("<", "\\u003c")),
     )
     # The template's macros leave line ends before the page.
     return text.lstrip()

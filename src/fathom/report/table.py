@@ -15,13 +15,17 @@ LONG, SHOWN = 12, 8
 
 
 class Replies(NamedTuple):
-    """The replies behind a figure: those of a model, on one task or on all (""), at one length or at all (None)."""
+    """The replies behind a figure: those of a model, on one task or on all (""), at one length or at all (None).
+
+    Or those of all models to one sample.
+    """
 
     model: str
     variant: str
     task: str = ""
     length: int | None = None
     status: str = ""
+    sample: str = ""
 
 
 @dataclass(frozen=True, slots=True)

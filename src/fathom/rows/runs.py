@@ -77,8 +77,9 @@ def scan(
     """Read run folders, rows files and results of other programs as one table.
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
-    ``variant``: the run's own variant (``thinking``), the settings that differ, and the server's address if nothing
-    else differs. Suites with equal names but different content get part of their fingerprint added to their name.
+    ``variant``: the run's own variant (its label, ``thinking``), the settings that differ, the server's address if
+    nothing else differs, and the name of the folder if even that is the same. Suites with equal names but different
+    content get part of their fingerprint added to their name.
     Duplicate replies (a run and the rows file made from it) count once.
 
     Args:
@@ -91,8 +92,8 @@ def scan(
         One rows table: runs and rows files in the order of ``paths``, then the results of other programs.
 
     Raises:
-        FathomError: A path is neither, the judge is ambiguous, or two paths have different replies to the same sample
-            by the same model in the same epoch: an average would count an item twice.
+        FathomError: A path is neither, the judge is ambiguous, or two paths share some replies of a model and have
+            different ones to another sample in the same epoch: an average would count an item twice.
     """
     for path in paths:
         if not path.exists():
@@ -407,11 +408,14 @@ def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]
 def _without_duplicates(table: RowsTable) -> RowsTable:
     """The rows without those that are equal to an earlier one, and without their origin.
 
+    Two run folders with replies of their own to the same samples are two runs, such as those of two checkpoints under
+    one name: the variants of both get the names of their folders, so that they are not taken for one.
+
     Args:
         table: Rows with the column ``origin``.
 
     Raises:
-        FathomError: There are different replies to the same sample.
+        FathomError: There are different replies to the same sample in one source, or in two that share others.
     """
     key = pl.struct(_KEY).hash()
     hashes = [table.read(part.select(key.alias(NUMBER)))[NUMBER].to_numpy() for part in table.slices()]
@@ -421,6 +425,8 @@ def _without_duplicates(table: RowsTable) -> RowsTable:
         return table.each(lambda rows, _: rows.drop("origin"))
     numbered = table.rows.with_row_index(NUMBER)
     several = table.read(numbered.filter(key.is_in(pl.Series(again).implode())).select(NUMBER, "origin", *SAME_REPLY))
+    names = _names_of_runs(several)
+    several = _renamed(several.lazy(), names).collect()
     kept = several.unique(SAME_REPLY, keep="first", maintain_order=True)
     twice = kept.filter(pl.struct(_KEY).is_duplicated())
     if len(twice):
@@ -436,9 +442,48 @@ def _without_duplicates(table: RowsTable) -> RowsTable:
 
     def left(rows: pl.LazyFrame, start: int) -> pl.LazyFrame:
         numbered = rows.with_row_index(NUMBER, start)
-        return numbered.filter(~pl.col(NUMBER).is_in(gone.implode())).drop(NUMBER, "origin")
+        return _renamed(numbered.filter(~pl.col(NUMBER).is_in(gone.implode())), names).drop(NUMBER, "origin")
 
     return table.each(left)
+
+
+_SOURCE = ["model", "variant", "origin"]
+
+
+def _names_of_runs(several: pl.DataFrame) -> pl.DataFrame:
+    """What is added to the variants of models of which there are several runs: the name of each folder.
+
+    Folders with the same replies to some samples are copies of one run, and their variants stay.
+
+    Args:
+        several: The rows of samples with several replies.
+
+    Returns:
+        ``model``, ``variant``, ``origin`` and ``name``.
+    """
+    replies = several.select(*SAME_REPLY, "origin").unique(maintain_order=True)
+    shared = replies.group_by(SAME_REPLY).agg(pl.col("origin").n_unique().alias("sources"), pl.col("origin").first())
+    copied = shared.filter(pl.col("sources") > 1).select("model", "variant").unique()
+    alone = several.group_by(*_KEY, "origin").agg(pl.struct(SAME_REPLY).n_unique().alias("replies"))
+    repeated = alone.filter(pl.col("replies") > 1).select("model", "variant").unique()
+    sources = several.select(_SOURCE).unique(maintain_order=True)
+    files = sources.filter([not is_run(Path(place)) for place in sources["origin"]]).select("model", "variant")
+    for others in (copied, repeated, files):
+        sources = sources.join(others, on=["model", "variant"], how="anti", maintain_order="left")
+    names = [Path(place).resolve().name for place in sources["origin"]]
+    named = sources.with_columns(pl.Series("name", names, dtype=pl.String))
+    # Folders of the same name are told apart by their whole paths.
+    alike = pl.struct("model", "variant", "name").is_duplicated()
+    return named.with_columns(pl.when(alike).then("origin").otherwise("name").alias("name"))
+
+
+def _renamed(rows: pl.LazyFrame, names: pl.DataFrame) -> pl.LazyFrame:
+    """Rows with the names of runs added to their variants."""
+    if names.is_empty():
+        return rows
+    joined = rows.join(names.lazy(), on=_SOURCE, how="left", maintain_order="left")
+    whole = pl.concat_str(pl.when(pl.col("variant") != "").then(pl.col("variant") + ", ").otherwise(pl.lit("")), "name")
+    return joined.with_columns(variant=pl.when(pl.col("name").is_null()).then("variant").otherwise(whole)).drop("name")
 
 
 def labels(paths: Sequence[Path]) -> dict[Path, tuple[str, str, str]]:

@@ -340,6 +340,14 @@ class Differences:
         """
         return gaps_over([(self, columns)], null)[0]
 
+    def means(self, columns: Sequence[int]) -> tuple[float, float]:
+        """The means of both sides over some columns and all tasks."""
+        first, second = (
+            float(np.mean([side.means[list(columns)].mean() for side in sides]))
+            for sides in zip(*((task.first, task.second) for task in self.tasks), strict=True)
+        )
+        return first, second
+
     def sides(self, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Replicates of the means of both sides over some columns and all tasks, shape (replicates,)."""
         chosen, prior = list(columns), 1 / len(self.tasks)
