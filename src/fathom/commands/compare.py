@@ -154,9 +154,11 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame") -> "list[Side]":
     from fathom.runfile.progress import status
 
     folders: dict[tuple[str, str], list[Path]] = {}
-    for path, (_, model, variant) in labels(paths).items():
-        folders.setdefault((model, variant), []).append(path)
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
+    for path, (_, model, variant) in labels(paths).items():
+        # Runs of one model that nothing else tells apart have the names of their folders.
+        named = ", ".join(filter(None, (variant, path.resolve().name)))
+        folders.setdefault((model, variant if (model, variant) in systems else named), []).append(path)
     models = [model for model, _ in systems]
     sides = []
     for model, variant in systems:
@@ -191,7 +193,8 @@ def _named(name: str, found: "Sequence[Side]") -> "Side":
     if matching:
         listed = ", ".join(repr(side.name) for side in matching)
         raise FathomError(f"{name!r} is the name of several runs: {listed}; give one of these")
-    raise unknown("run", name, dict.fromkeys(each for side in found for each in _names(side)))
+    known = dict.fromkeys(each for side in found for each in _names(side))
+    raise unknown("run", name, known, see="fathom compare --help")
 
 
 def _names(side: "Side") -> list[str]:
