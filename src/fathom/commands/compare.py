@@ -54,7 +54,7 @@ class CompareOptions(Known, Json):
     seed: Seed = 0
     judge: JudgeOfRows = None
     unanswered: Unanswered = "zero"
-    quiet: Annotated[bool, opt("Print nothing but the name of the file.", "-q")] = line_only(False)
+    quiet: Annotated[bool, opt("Print the sentence and its remarks, no tables.", "-q")] = line_only(False)
 
 
 @command(CompareOptions)
