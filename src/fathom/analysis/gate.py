@@ -176,7 +176,15 @@ def gate(
 
 
 def side_rows(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The rows of one side, under its name: both may be of one model."""
+    """The rows of one side, under its name: both may be of one model.
+
+    Args:
+        rows: Rows of one model and variant.
+        name: One of ``SIDES``.
+
+    Raises:
+        FathomError: There are none, or those of several.
+    """
     systems = rows.select("model", "variant").unique().rows()
     if len(systems) != 1:
         listed = ", ".join(sorted(f"{model} {variant}".strip() for model, variant in systems)) or "none"

@@ -132,15 +132,15 @@ def two_models(a: pl.DataFrame, b: pl.DataFrame, *, unanswered: Unanswered = "ze
         why = f": they are runs of different suites, {suites[0]} and {suites[1]}" if suites[0] != suites[1] else ""
         raise FathomError(f"the two share no sample with a score of both{why}; compare runs of one suite")
     pairing = pair_up(comparable, (NEW, ""), (OLD, ""), unanswered=unanswered, seed=seed)
-    found = [_difference(pairing, own) for own in pairing.comparisons()]
-    overall = [own for own in found if own.task == ALL and own.length is None]
-    lengths = [own for own in found if own.task == ALL and own.length is not None]
+    compared = [_difference(pairing, own) for own in pairing.comparisons()]
+    overall = [own for own in compared if own.task == ALL and own.length is None]
+    lengths = [own for own in compared if own.task == ALL and own.length is not None]
     lost, gained = flips_of(both)
     return TwoModels(
         overall=replace(overall[0], significant=_excludes_0(overall[0])) if overall else None,
         lengths=_with_bands(pairing, with_adjusted(lengths)),
-        tasks=_tested([own for own in found if own.task != ALL and own.length is None]),
-        cells=_tested([own for own in found if own.task != ALL and own.length is not None]),
+        tasks=_tested([own for own in compared if own.task != ALL and own.length is None]),
+        cells=_tested([own for own in compared if own.task != ALL and own.length is not None]),
         samples=len(both),
         lost=lost,
         gained=gained,

@@ -135,12 +135,12 @@ def _paths_and_names(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 def _sides(paths: Sequence[Path], names: Sequence[str], rows: "pl.DataFrame") -> "tuple[Side, Side]":
     """The two models, in the order in which they are given."""
-    found = _every_side(paths, rows)
-    chosen = [_named(name, found) for name in names] if names else list(found)
+    sides = _every_side(paths, rows)
+    chosen = [_by_name(name, sides) for name in names] if names else list(sides)
     if len(chosen) != 2 or chosen[0] == chosen[1]:
-        listed = ", ".join(repr(side.name) for side in found) or "none"
+        listed = ", ".join(repr(side.name) for side in sides) or "none"
         raise FathomError(
-            f"two models are compared, and there {'is' if len(found) == 1 else 'are'} {listed}: name two of them after "
+            f"two models are compared, and there {'is' if len(sides) == 1 else 'are'} {listed}: name two of them after "
             "the folder, or give two runs with different models or labels"
         )
     return chosen[0], chosen[1]
@@ -183,17 +183,17 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame") -> "list[Side]":
     return [replace(side, name=side.label) if labelled.count(side.label) == 1 else side for side in sides]
 
 
-def _named(name: str, found: "Sequence[Side]") -> "Side":
+def _by_name(name: str, sides: "Sequence[Side]") -> "Side":
     """The one with a name: its label, its model, both, or its folder."""
     from fathom.plugins.names import unknown
 
-    matching = [side for side in found if name in _names(side)]
+    matching = [side for side in sides if name in _names(side)]
     if len(matching) == 1:
         return matching[0]
     if matching:
         listed = ", ".join(repr(side.name) for side in matching)
         raise FathomError(f"{name!r} is the name of several runs: {listed}; give one of these")
-    known = dict.fromkeys(each for side in found for each in _names(side))
+    known = dict.fromkeys(each for side in sides for each in _names(side))
     raise unknown("run", name, known, see="fathom compare --help")
 
 

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -64,6 +64,33 @@ class Details(NamedTuple):
     models: Mapping[int, str] = {}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What is on a page.
+
+    Attributes:
+        title: Its title.
+        summary: What it begins with.
+        curve: The chart below, or None.
+        sections: Its sections.
+        systems: Models in the order of their colours.
+        whole: What it says if nothing was left unmeasured.
+        lacking: Heading of what was left unmeasured.
+        paired: Whether the chart is beside the table instead of below it.
+        numbers: Everything as JSON, for programs that read the page; "" for none.
+    """
+
+    title: str
+    summary: Summary
+    curve: Figure | None
+    sections: Sequence[ShownSection]
+    systems: Sequence[System]
+    whole: str = WHOLE
+    lacking: str = "Not measured"
+    paired: bool = False
+    numbers: str = ""
+
+
 def details_folder(page: Path) -> Path:
     """The folder of further pages, beside the first one."""
     return page.with_name(f"{page.stem}-details")
@@ -120,45 +147,21 @@ def page(
         details: The models whose details are on it, if not those of all.
     """
     shown = results if details is None else details.shown
-    return rendered(
+    content = Content(
         title=title,
         summary=summary(results),
         curve=first_figure(shown),
         sections=_sections(results, details),
         systems=shown.systems,
-        link=link,
-        details=details,
     )
+    return rendered(content, link=link, details=details)
 
 
-def rendered(
-    *,
-    title: str,
-    summary: Summary,
-    curve: Figure | None,
-    sections: Sequence[ShownSection],
-    systems: Sequence[System],
-    whole: str = WHOLE,
-    lacking: str = "Not measured",
-    paired: bool = False,
-    link: Callable[[Replies], str] | None = None,
-    details: Details | None = None,
-    numbers: str = "",
-) -> str:
-    """A page of these parts as HTML text.
+def rendered(content: Content, *, link: Callable[[Replies], str] | None = None, details: Details | None = None) -> str:
+    """A page of these parts as HTML text; arguments as in :func:`page`.
 
-    Args:
-        title: Its title.
-        summary: What it begins with.
-        curve: The chart below.
-        sections: Its sections.
-        systems: Models in the order of their colours.
-        whole: What it says if nothing was left unmeasured.
-        lacking: Heading of what was left unmeasured.
-        paired: Whether the chart is beside the table instead of below it.
-        link: See :func:`page`.
-        details: Likewise.
-        numbers: Everything as JSON, for programs that read the page; "" for none.
+    Raises:
+        FathomError: The templates are missing.
     """
     import jinja2
 
@@ -174,15 +177,15 @@ def rendered(
     environment.filters["address"] = lambda replies: link(replies) if link and replies else ""
     script = Markup("".join(_resource(environment, name) for name in ("theme.js", "values.js")))
     text = environment.get_template("page.html.j2").render(
-        systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(systems)],
-        title=printable(title),
-        summary=summary,
-        most=FEW if paired else UNMEASURED,
-        whole=whole,
-        lacking=lacking,
-        paired=paired,
-        curve=curve,
-        sections=sections,
+        systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(content.systems)],
+        title=printable(content.title),
+        summary=content.summary,
+        most=FEW if content.paired else UNMEASURED,
+        whole=content.whole,
+        lacking=content.lacking,
+        paired=content.paired,
+        curve=content.curve,
+        sections=content.sections,
         details=details,
         elsewhere=details.models if details else {},
         linked=link is not None,
@@ -191,7 +194,7 @@ def rendered(
         style=Markup(_resource(environment, "style.css")),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        numbers=Markup(numbers.replace("<", "\\u003c")),
+        numbers=Markup(content.numbers.replace("<", "\\u003c")),
     )
     # The template's macros leave line ends before the page.
     return text.lstrip()

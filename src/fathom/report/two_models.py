@@ -17,7 +17,7 @@ from fathom.report.curves import AT_ENDS, curve_chart
 from fathom.report.drawing import Size, length_axis, length_domain, round_numbers, series_of
 from fathom.report.figure import Figure, drawn
 from fathom.report.markdown import escaped, table_lines
-from fathom.report.page import ShownSection, rendered
+from fathom.report.page import Content, ShownSection, rendered
 from fathom.report.parts import Definitions, PagePart, table_parts
 from fathom.report.results import ALL, System, task_title
 from fathom.report.studies import Tables
@@ -189,18 +189,18 @@ class Compared:
         answer = Sentence("", self.sentence)
         remarks = tuple(Sentence("", remark) for remark in self.remarks)
         summary = Summary((answer,), "", remarks, first, (), (), self.made)
-        return rendered(
+        content = Content(
             title=f"{printable(self.a.name)} and {printable(self.b.name)}",
             summary=summary,
             curve=_picture(self),
             sections=[*map(_section, rest), _made_section(self.made)],
+            systems=_systems(self),
             whole="Both have a score at every length and on every task.",
             lacking="Not compared",
             paired=True,
-            systems=_systems(self),
-            link=self.link,
             numbers=as_json(self.numbers()),
         )
+        return rendered(content, link=self.link)
 
     def text(self, format: str) -> str:
         """The comparison as ``html``, ``markdown`` or ``json``."""
