@@ -37,6 +37,26 @@ def test_the_board_opens_with_complete_lines_first_and_the_best_on_top(opened: O
     assert tab.locator("tr.tie-first").count() == tab.locator("tr.tie-last").count() > 0
 
 
+def test_a_board_with_results_of_papers_too_names_those_measured_here_first(opened: Open) -> None:
+    tab = opened()
+    own = tab.locator("p.own")
+    assert re.fullmatch(r"Measured here: (.+ [\d.]+%, rank \S+; ){2}.+ and 4 more. Compare them", own.inner_text())
+    own.get_by_role("link", name="Compare them").click()
+    expect(tab.locator("h1")).to_have_text("Compare")
+    assert tab.locator(".chips li").count() == 3
+
+
+def test_two_entries_have_their_differences_by_category_and_length(opened: Open) -> None:
+    tab = opened("#/compare?board=leader-128k&lines=line-1,line-5")
+    for title in ("by category", "by length"):
+        table = tab.locator("table").filter(has=tab.locator("caption", has_text=title))
+        assert table.locator("thead th").last.inner_text() == "Difference, points"
+        first, second, gap = (
+            table.locator("tbody tr").first.locator("td").nth(place).inner_text().split()[0] for place in range(3)
+        )
+        assert float(gap.replace("\u2212", "-")) == pytest.approx(float(first) - float(second), abs=0.11)
+
+
 def test_columns_sort_by_click_and_by_key(opened: Open) -> None:
     tab = opened()
     assert head(tab, "Overall").get_attribute("aria-sort") == "descending"

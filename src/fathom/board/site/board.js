@@ -3,6 +3,8 @@
   "use strict";
   const { h } = fathom;
   const MOST = 6;
+  // Entries that were measured here which the heading names.
+  const OWN = 3;
   // Chosen entries by board; kept while other pages are shown.
   const chosen = new Map();
 
@@ -53,7 +55,20 @@
     return h("div", { class: "heading" },
       h("h1", { tabindex: "-1" }, fathom.plain(board.title)),
       h("p", { class: "lead" }, fathom.plain(board.about)),
+      ownEntries(board),
       fathom.narrow() ? fathom.fold("Score, entries, tasks, source", false, facts) : h("div", { class: "halves" }, facts));
+  }
+
+  // The entries that were measured for this site, before all others; null if there are no others.
+  function ownEntries(board) {
+    const own = board.entries.filter((entry) => board.origins[entry.origin].provenance === "measured");
+    if (!own.length || own.length === board.entries.length) return null;
+    const shown = own.slice(0, OWN);
+    const rank = ({ rank }) => (rank ? ", rank " + [...new Set(rank)].join("\u2013") : ", no rank");
+    return h("p", { class: "own" }, h("b", null, "Measured here: "), shown.map((entry, n) => [n ? "; " : "",
+      h("a", { href: fathom.to("models", entry.modelKey) }, fathom.entryName(entry)), entry.overall ? " " + fathom.percent(entry.overall[0]) + "%" : "", rank(entry)]),
+    own.length > OWN && ` and ${fathom.count(own.length - OWN)} more`, ". ",
+    shown.length > 1 && h("a", { href: fathom.to("compare", "", { board: board.id, lines: shown.map((entry) => entry.key).join(",") }) }, "Compare them"));
   }
 
   function downloads(board) {

@@ -40,11 +40,19 @@
 
   const corner = (text) => h("th", { scope: "col", class: "text" }, fathom.unseen(text));
 
+  // Scores of entries side by side and, of two, the difference of the first and the second.
+  const gapHeads = (entries) => (entries.length === 2 ? ["Difference, points"] : []);
+  function scoreCells(entries, at) {
+    const scores = entries.map(at);
+    const gap = scores.every(Boolean) ? h("td", null, fathom.points(scores[0][0] - (scores[1] || scores[0])[0])) : fathom.absent();
+    return [...scores.map((est) => fathom.scoreCell(est)), ...(entries.length === 2 ? [gap] : [])];
+  }
+
   /** Table of entries by category and other figures; heads are given. */
-  fathom.categoryTable = (board, entries, heads) => fathom.plainTable(`Scores on ${board.title} by category`, [corner("Category"), ...heads], [
-    ["Overall", ...entries.map((entry) => fathom.scoreCell(entry.overall))],
-    ...board.categories.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.categories[n]))]),
-    ...board.extras.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.extras[n], { percent: one.percent }))]),
+  fathom.categoryTable = (board, entries, heads) => fathom.plainTable(`Scores on ${board.title} by category`, [corner("Category"), ...heads, ...gapHeads(entries)], [
+    ["Overall", ...scoreCells(entries, (entry) => entry.overall)],
+    ...board.categories.map((one, n) => [fathom.plain(one.title), ...scoreCells(entries, (entry) => entry.categories[n])]),
+    ...board.extras.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.extras[n], { percent: one.percent })), ...gapHeads(entries).map(() => "")]),
   ], "scores");
 
   /** Table of entries by task. */
@@ -80,7 +88,7 @@
   fathom.lengthTable = function (board, entries, heads) {
     const there = board.lengths.map((length, n) => [length, n]).filter(([, n]) => entries.some((entry) => entry.lengths[n]));
     if (!there.length) return null;
-    return fathom.plainTable(`Scores on ${board.title} by length`, [corner("Length"), ...heads],
-      there.map(([length, n]) => [fathom.count(length) + " tokens", ...entries.map((entry) => fathom.scoreCell(entry.lengths[n]))]), "scores");
+    return fathom.plainTable(`Scores on ${board.title} by length`, [corner("Length"), ...heads, ...gapHeads(entries)],
+      there.map(([length, n]) => [fathom.count(length) + " tokens", ...scoreCells(entries, (entry) => entry.lengths[n])]), "scores");
   };
 })(window.fathom);
