@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,10 +13,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_rows import make_rows
+from report_rows import LENGTHS, make_rows
 from rich.console import Console
 
-from fathom.report.made import report
+from fathom.report.made import measured, report, write
 from fathom.report.measure import measure
 from fathom.report.page import page
 from fathom.report.results import Results
@@ -216,3 +217,11 @@ def test_tables_and_figures_can_be_read_without_seeing(text: str) -> None:
 
 def test_an_ordinary_page_stays_small(text: str) -> None:
     assert len(text.encode()) < 500_000
+
+
+def test_a_script_reads_all_numbers_of_a_page_without_javascript(tmp_path: Path) -> None:
+    made = measured(make_rows(items=3, models=2, lengths=LENGTHS[:3]), title="</script><!-- of two")
+    (data,) = re.findall(r'<script type="application/json" id="numbers">(.*?)</script>', made.html(), re.DOTALL)
+    assert json.loads(data) == json.loads(made.text("json"))
+    write(made, tmp_path / "page.html")
+    assert data in (tmp_path / "page.html").read_text("utf-8")

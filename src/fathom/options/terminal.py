@@ -169,9 +169,9 @@ def print_text(text: str) -> None:
     print(text)
 
 
-def as_json(value: Any) -> str:
+def as_json(value: Any, indent: int | None = 2) -> str:
     """A value as JSON: results are objects, paths texts, and numbers that are not finite null."""
-    return printable_json(json.dumps(_jsonable(value), indent=2, ensure_ascii=False, default=str))
+    return printable_json(json.dumps(_jsonable(value), indent=indent, ensure_ascii=False, default=str))
 
 
 def print_json(value: Any) -> None:

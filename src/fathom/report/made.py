@@ -55,7 +55,7 @@ class Report(Tables):
 
     def html(self) -> str:
         """The page."""
-        return page(self.results, title=self.title, link=self.link)
+        return page(self.results, title=self.title, link=self.link, numbers=as_json(self.numbers(), indent=None))
 
     def markdown(self) -> str:
         """The summary in at most 40 lines, for a message or a pull request, and what sections add to it."""
@@ -175,7 +175,8 @@ def write(report: Report, out: Path, format: Format = "html") -> None:
     if format != "html" or (out.exists() and not out.is_file()):
         return _write(out, report.text(format))
     written = set()
-    for path, text in pages(report.results, out, title=report.title, link=report.link):
+    numbers = as_json(report.numbers(), indent=None)
+    for path, text in pages(report.results, out, title=report.title, link=report.link, numbers=numbers):
         _write(path, text)
         written.add(path)
     for path in details_folder(out).glob("models-[0-9]*-[0-9]*.html"):

@@ -97,7 +97,12 @@ def details_folder(page: Path) -> Path:
 
 
 def pages(
-    results: Results, first: Path, *, title: str = TITLE, link: Callable[[Replies], str] | None = None
+    results: Results,
+    first: Path,
+    *,
+    title: str = TITLE,
+    link: Callable[[Replies], str] | None = None,
+    numbers: str = "",
 ) -> Iterator[tuple[Path, str]]:
     """The pages of a report: one for few models; of many the first has all rankings, further ones details of ten each.
 
@@ -106,13 +111,14 @@ def pages(
         first: The file of the first page.
         title: Title of the first page.
         link: See :func:`page`; relative addresses are those from the first page.
+        numbers: See :func:`page`; those of all models, on the first page.
 
     Yields:
         Each page with its text; the first one comes last, when those that it links to exist.
     """
     systems = results.systems
     if len(systems) <= MANY or results.setups is not None:
-        yield first, page(results, title=title, link=link)
+        yield first, page(results, title=title, link=link, numbers=numbers)
         return
     parts = [systems[start : start + EACH] for start in range(0, len(systems), EACH)]
     ends = [(EACH * number + 1, EACH * number + len(part)) for number, part in enumerate(parts)]
@@ -128,7 +134,7 @@ def pages(
         addresses.append((f"{quote(details_folder(first).name)}/{name}", about))
         models |= dict.fromkeys(range(start - 1, end), addresses[-1][0])
     details = Details(results.only(parts[0]), tables, pages=addresses, models=models)
-    yield first, page(results, title=title, link=link, details=details)
+    yield first, page(results, title=title, link=link, details=details, numbers=numbers)
 
 
 def page(
@@ -137,6 +143,7 @@ def page(
     title: str = TITLE,
     link: Callable[[Replies], str] | None = None,
     details: Details | None = None,
+    numbers: str = "",
 ) -> str:
     """The page as HTML text. All text from the rows is escaped; a content security policy forbids loading anything.
 
@@ -145,6 +152,7 @@ def page(
         title: Title of the page.
         link: Gives the address of the replies behind a figure; None without links.
         details: The models whose details are on it, if not those of all.
+        numbers: Everything as JSON, for programs that read the page; "" for none.
     """
     shown = results if details is None else details.shown
     content = Content(
@@ -153,6 +161,7 @@ def page(
         curve=first_figure(shown),
         sections=_sections(results, details),
         systems=shown.systems,
+        numbers=numbers,
     )
     return rendered(content, link=link, details=details)
 

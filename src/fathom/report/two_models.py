@@ -198,7 +198,7 @@ class Compared:
             whole="Both have a score at every length and on every task.",
             lacking="Not compared",
             paired=True,
-            numbers=as_json(self.numbers()),
+            numbers=as_json(self.numbers(), indent=None),
         )
         return rendered(content, link=self.link)
 
