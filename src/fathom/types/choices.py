@@ -36,6 +36,7 @@ Figure: TypeAlias = Literal[
     "needle",
     "answers",
     "truncation",
+    "recovery",
     "tasks",
     "task-curves",
     "longscore",

@@ -180,7 +180,7 @@ class _Questions:
         """The samples in the order of the suite; they are remembered."""
         for sample in self.built.samples(tasks=self.tasks, lengths=self.lengths, limit=self.limit):
             # Closed-book questions and truncated prompts do not hold all segments.
-            if sample.length and "cut_from" not in sample.facets:
+            if sample.whole:
                 self.known[sample.id] = sample
                 yield sample
 
