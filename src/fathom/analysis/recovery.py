@@ -160,7 +160,7 @@ def _recovery(
     has_padding = bool(np.isfinite(points["padded"]))
     if has_padding:  # what length costs is measured on fewer items, and subtracted from the mean of all
         points["padded"] += points["alone"] - points["alone_padded"]
-        draws["padded"] = draws["padded"] + draws["alone"] - draws["alone_padded"]
+        draws["padded"] = np.clip(draws["padded"] + draws["alone"] - draws["alone_padded"], 0, 1)
         exact.pop("padded", None)
 
     def mean(name: str) -> Estimate:

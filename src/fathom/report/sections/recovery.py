@@ -98,6 +98,7 @@ def recovery_tables(found: Sequence[Recovery], systems: Sequence[System] = ()) -
     made: list[Table] = []
     for number, system in enumerate((system for system in systems or groups if system in groups), start=1):
         own, first = groups[system], number == 1
+        means = [place for place, one in enumerate(own) if one.task == ALL]
         made += [
             table_of(
                 f"recovery-{number}", system.name, FIELDS, own, about=ABOUT if first else "", denominator="shared"
@@ -109,6 +110,7 @@ def recovery_tables(found: Sequence[Recovery], systems: Sequence[System] = ()) -
                 own,
                 about=ABOUT_KINDS if first else "",
                 denominator="shared",
+                notable=means,
             ),
         ]
     return made
@@ -118,11 +120,13 @@ def recovery_tables(found: Sequence[Recovery], systems: Sequence[System] = ()) -
 
 
 def _charts(
-    found: Iterable[Recovery], size: Size, *, legend: int = 0, titled: bool = False
+    found: Iterable[Recovery], systems: Sequence[System], size: Size, *, legend: int = 0, titled: bool = False
 ) -> list[tuple[str, LayerChart]]:
     """Score against length in each context, as headings and charts: one chart per model."""
     charts = []
-    for system, own in grouped(found, system_of).items():
+    groups = grouped(found, system_of)
+    for system in (system for system in systems if system in groups):
+        own = groups[system]
         task = ALL if any(one.task == ALL for one in own) else own[0].task
         chosen = [one for one in own if one.task == task]
         points = [
@@ -138,11 +142,16 @@ def _charts(
     return charts
 
 
+def _draw(results: Results) -> list[LayerChart]:
+    charts = _charts(results[RECOVERY], results.systems, PANEL, legend=COLUMNS, titled=True)
+    return [chart for _, chart in charts]
+
+
 # The section
 
 
 def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
-    charts = _charts(results[RECOVERY], SMALL, legend=2)
+    charts = _charts(results[RECOVERY], results.systems, SMALL, legend=2)
     figures = [Figure(heading, drawn(chart, f"Score by context, {heading}")) for heading, chart in charts]
     shown: list[parts.PagePart] = [parts.Figures(figures), parts.Text(FIGURES)] if figures else []
     return [*shown, *parts.table_parts(tables)]
@@ -174,7 +183,7 @@ SECTION = Section(
     charts=(
         Chart(
             kind="recovery",
-            draw=lambda results: [chart for _, chart in _charts(results[RECOVERY], PANEL, legend=COLUMNS, titled=True)],
+            draw=_draw,
             heading="Score against length, by what the question is asked with",
             caption="Bands are 95% intervals",
             lacking="no question of these rows was asked with its evidence alone (`fathom build --alone`)",
