@@ -31,6 +31,13 @@ class DiagnoseOptions(RunSettings, Build, Recorded, Json, Asking):
     out: Annotated[
         MaybePath, opt("Folder for suite, run and report; by default diagnosed/MODEL.", "-o", metavar="FOLDER")
     ] = unset
+    likelihood: Annotated[
+        bool,
+        opt(
+            "Also measure how likely the gold answers are (`fathom likelihood --method gold`): what a model knows and "
+            "cannot say. For hf/PATH, and servers that return log-probabilities of prompts."
+        ),
+    ] = False
     confirm: Confirm = None
     progress: OnReply = None
 
@@ -56,7 +63,27 @@ def lab_diagnose(options: DiagnoseOptions) -> "Report | None":
         return None
     if summary.stopped:
         raise FathomError(f"{summary}; the same command resumes")
-    return report([folder / "run"], folder / PAGE, title=f"What {options.model.rpartition('/')[2]} reads")
+    runs = [folder / "run"]
+    if options.likelihood:
+        _likelihood(options, suite, folder / "likelihood")
+        runs.append(folder / "likelihood")
+    return report(runs, folder / PAGE, title=f"What {options.model.rpartition('/')[2]} reads")
+
+
+def _likelihood(options: DiagnoseOptions, suite: Path, out: Path) -> None:
+    """Score the gold answers.
+
+    Raises:
+        FathomError: It was stopped early, or the model cannot.
+    """
+    from fathom.commands.likelihood import LikelihoodOptions, likelihood
+
+    shared = {field.name for field in fields_of(LikelihoodOptions)} & {field.name for field in fields_of(RunSettings)}
+    given = {name: value for name, value in vars(options.part(RunSettings)).items() if name in shared}
+    asked = {**given, "suite": suite, "model": options.model, "method": "gold", "out": out, "max_connections": 1}
+    summary = likelihood.body(LikelihoodOptions.made({**asked, "progress": options.progress}))
+    if summary.stopped or (summary.progress and summary.progress.finished < summary.progress.total):
+        raise FathomError(f"{summary}; the same command resumes")
 
 
 def _folder(options: DiagnoseOptions) -> Path:
