@@ -219,8 +219,8 @@ def _means(
                 draws[name].append(np.full(replicates, point))
                 exact[name] = Interval(point, point)
                 continue
-            if found := exact_interval(own):
-                exact[name] = found
+            if interval := exact_interval(own):
+                exact[name] = interval
             drawn = sums.at([number]).means(seed, prior, _STREAMS + number)[:, 0]
             draws[name].append(shuffled(drawn, known[task].place))
     means = {name: float(np.mean(values)) for name, values in points.items()}

@@ -173,11 +173,11 @@ def score_of_likelihood(stored: StoredReply) -> Scored:
     if stored.reply.status != "ok":
         return Scored(Score(None, valid=False, detail=stored.reply.error), LIKELIHOOD, target)
     try:
-        found = json.loads(stored.reply.text)
-        value = math.exp(min(0.0, float(found["logprob"])) / int(found["tokens"]))
+        kept = json.loads(stored.reply.text)
+        value = math.exp(min(0.0, float(kept["logprob"])) / int(kept["tokens"]))
     except (ValueError, KeyError, TypeError, ZeroDivisionError):
         return Scored(Score(None, valid=False, detail="no log-probability was kept"), LIKELIHOOD, target)
-    detail = f"log-probability {found['logprob']:g} of {found['tokens']} tokens"
+    detail = f"log-probability {kept['logprob']:g} of {kept['tokens']} tokens"
     return Scored(Score(value, valid=True, answer=target, grader=LIKELIHOOD, detail=detail), LIKELIHOOD, target)
 
 

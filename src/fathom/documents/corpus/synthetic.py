@@ -95,9 +95,9 @@ def neutral_document(count: int, language: str = "en") -> Document:
         count: Number of paragraphs; a smaller document is a prefix of a larger one.
         language: Its language.
     """
-    rng, said = Random(f"neutral|{language}"), NEUTRAL[language]
+    rng, sentences = Random(f"neutral|{language}"), NEUTRAL[language]
     between = "" if language == "zh" else " "
-    text = "\n\n".join(between.join(rng.sample(said, rng.randint(3, 6))) for _ in range(count))
+    text = "\n\n".join(between.join(rng.sample(sentences, rng.randint(3, 6))) for _ in range(count))
     return Document(document_id(text), text, "neutral", language)
 
 

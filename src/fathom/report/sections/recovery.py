@@ -28,10 +28,10 @@ ABOUT_KINDS = (
 )
 FIGURES = "Score in percent against length. What lies between two lines is lost to what they differ in."
 CONTEXTS: tuple[tuple[str, Callable[[Recovery], Estimate | None]], ...] = (
-    ("evidence alone", lambda found: found.alone),
-    ("among neutral text", lambda found: found.padded),
-    ("whole context", lambda found: found.full),
-    ("without context", lambda found: found.none),
+    ("evidence alone", lambda result: result.alone),
+    ("among neutral text", lambda result: result.padded),
+    ("whole context", lambda result: result.full),
+    ("without context", lambda result: result.none),
 )
 """The ways in which questions are asked, with their scores."""
 RECOVERY = Measurement("recovery", lambda rows, _: recovery(rows.replies, seed=rows.seed))
@@ -52,33 +52,33 @@ def _points(part: Estimate | None) -> Cell:
     return Cell(words.change(part.value), words.bounds(part.interval, signed=True))
 
 
-def _recovered(found: Recovery) -> Cell:
-    if found.recovery is None:
-        return Cell(note=found.reason.capitalize())
-    return Cell(words.percent(found.recovery.value), words.bounds(found.recovery.interval))
+def _recovered(result: Recovery) -> Cell:
+    if result.recovery is None:
+        return Cell(note=result.reason.capitalize())
+    return Cell(words.percent(result.recovery.value), words.bounds(result.recovery.interval))
 
 
-def _share(found: Recovery, *, kind: str) -> Cell:
-    return Cell(words.percent(found.shares[kind]))
+def _share(result: Recovery, *, kind: str) -> Cell:
+    return Cell(words.percent(result.shares[kind]))
 
 
 NAMED: Fields[Recovery] = (
-    (Column("Task", number=False), lambda found: Cell(task_title(found.task))),
-    (Column("Length"), lambda found: Cell(words.tokens(found.length))),
-    (Column("Questions"), lambda found: Cell(words.count(found.questions))),
+    (Column("Task", number=False), lambda result: Cell(task_title(result.task))),
+    (Column("Length"), lambda result: Cell(words.tokens(result.length))),
+    (Column("Questions"), lambda result: Cell(words.count(result.questions))),
 )
 FIELDS: Fields[Recovery] = (
     *NAMED,
-    (Column("without", group="Score"), lambda found: _score(found.none)),
-    (Column("evidence", group="Score", help="With the evidence alone"), lambda found: _score(found.alone)),
-    (Column("neutral", group="Score", help="Evidence among neutral text"), lambda found: _score(found.padded)),
-    (Column("whole", group="Score", help="With the whole context"), lambda found: _score(found.full)),
+    (Column("without", group="Score"), lambda result: _score(result.none)),
+    (Column("evidence", group="Score", help="With the evidence alone"), lambda result: _score(result.alone)),
+    (Column("neutral", group="Score", help="Evidence among neutral text"), lambda result: _score(result.padded)),
+    (Column("whole", group="Score", help="With the whole context"), lambda result: _score(result.full)),
     (Column("Recovered", help="(whole − without) / (evidence − without), percent"), _recovered),
-    (Column("reasoning", group="Points missing"), lambda found: _points(found.reasoning)),
-    (Column("length", group="Points missing"), lambda found: _points(found.by_length)),
+    (Column("reasoning", group="Points missing"), lambda result: _points(result.reasoning)),
+    (Column("length", group="Points missing"), lambda result: _points(result.by_length)),
     (
         Column("finding", group="Points missing", help="Without neutral text: length and finding together"),
-        lambda found: _points(found.finding),
+        lambda result: _points(result.finding),
     ),
 )
 SHARES: Fields[Recovery] = (
@@ -87,18 +87,18 @@ SHARES: Fields[Recovery] = (
 )
 
 
-def recovery_tables(found: Sequence[Recovery], systems: Sequence[System] = ()) -> list[Table]:
+def recovery_tables(results: Sequence[Recovery], systems: Sequence[System] = ()) -> list[Table]:
     """Two tables for each model: scores, and kinds of questions.
 
     Args:
-        found: Result of ``fathom.analysis.recovery``.
-        systems: Models in the order of the tables; by default the order of ``found``.
+        results: Results of ``fathom.analysis.recovery``.
+        systems: Models in the order of the tables; by default their own.
     """
-    groups = grouped(found, system_of)
+    groups = grouped(results, system_of)
     made: list[Table] = []
     for number, system in enumerate((system for system in systems or groups if system in groups), start=1):
         own, first = groups[system], number == 1
-        means = [place for place, one in enumerate(own) if one.task == ALL]
+        means = [place for place, result in enumerate(own) if result.task == ALL]
         made += [
             table_of(
                 f"recovery-{number}", system.name, FIELDS, own, about=ABOUT if first else "", denominator="shared"
@@ -120,20 +120,22 @@ def recovery_tables(found: Sequence[Recovery], systems: Sequence[System] = ()) -
 
 
 def _charts(
-    found: Iterable[Recovery], systems: Sequence[System], size: Size, *, legend: int = 0, titled: bool = False
+    recoveries: Iterable[Recovery], systems: Sequence[System], size: Size, *, legend: int = 0, titled: bool = False
 ) -> list[tuple[str, LayerChart]]:
     """Score against length in each context, as headings and charts: one chart per model."""
     charts = []
-    groups = grouped(found, system_of)
+    groups = grouped(recoveries, system_of)
     for system in (system for system in systems if system in groups):
         own = groups[system]
-        task = ALL if any(one.task == ALL for one in own) else own[0].task
-        chosen = [one for one in own if one.task == task]
+        task = ALL if any(result.task == ALL for result in own) else own[0].task
+        chosen = [result for result in own if result.task == task]
         points = [
-            CurvePoint(name, "", task, one.length, part.value, part.interval, one.questions, one.questions, None)
+            CurvePoint(
+                name, "", task, result.length, part.value, part.interval, result.questions, result.questions, None
+            )
             for name, context in CONTEXTS
-            for one in chosen
-            if (part := context(one))
+            for result in chosen
+            if (part := context(result))
         ]
         heading = f"{system.name}, {task_title(task)}"
         named = [System(name, "") for name, _ in CONTEXTS]
@@ -159,11 +161,11 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
 
 def _finding(results: Results) -> str:
     """Where most is lost, of the model and the length that lose most."""
-    known = [one for one in results[RECOVERY] if one.recovery]
+    known = [result for result in results[RECOVERY] if result.recovery]
     if not known:
         return ""
-    longest = [one for one in known if one.task == ALL] or known
-    least = min(longest, key=lambda one: one.recovery.value if one.recovery else 1.0)
+    longest = [result for result in known if result.task == ALL] or known
+    least = min(longest, key=lambda result: result.recovery.value if result.recovery else 1.0)
     losses = {"reasoning": least.reasoning, "length": least.by_length, "finding the evidence": least.finding}
     cause = max(losses, key=lambda name: part.value if (part := losses[name]) else 0.0)
     assert least.recovery is not None
