@@ -19,6 +19,7 @@ from fathom.commands.analyze import analyze_judge as analyze_judge
 from fathom.commands.analyze import analyze_length as analyze_length
 from fathom.commands.analyze import analyze_longscore as analyze_longscore
 from fathom.commands.analyze import analyze_position as analyze_position
+from fathom.commands.analyze import analyze_recovery as analyze_recovery
 from fathom.commands.analyze import analyze_repeats as analyze_repeats
 from fathom.commands.analyze import analyze_retention as analyze_retention
 from fathom.commands.analyze import analyze_thinking as analyze_thinking
@@ -57,6 +58,7 @@ from fathom.commands.gate import gate as gate
 from fathom.commands.judge import check_judge as check_judge
 from fathom.commands.judge import judge as judge
 from fathom.commands.lab.compare import lab_compare as lab_compare
+from fathom.commands.lab.diagnose import lab_diagnose as lab_diagnose
 from fathom.commands.lab.flags import lab_flags as lab_flags
 from fathom.commands.lab.frequencies import lab_frequencies as lab_frequencies
 from fathom.commands.lab.methods import lab_methods as lab_methods

@@ -253,7 +253,9 @@ def _of_suite(folder: Path) -> Iterator[tuple[str, str, bool]]:
 
 def _is_side(sample: Sample) -> bool:
     """Whether a sample is closed-book or has a truncated prompt."""
-    return (sample.length == 0 and sample.facets.get("context") in ("none", "alone")) or "cut_from" in sample.facets
+    return (sample.length == 0 and sample.facets.get("context") in ("none", "alone")) or not (
+        sample.whole or sample.length == 0
+    )
 
 
 def _of_lines(path: Path) -> Iterator[tuple[str, str, bool]]:

@@ -104,7 +104,7 @@ def of_suite(folder: Path) -> ScoreMatrix:
         FathomError: It is not a suite, or has no samples.
     """
     suite = open_suite(folder)
-    samples = [sample for sample in suite.samples() if sample.length and "cut_from" not in sample.facets]
+    samples = [sample for sample in suite.samples() if sample.whole]
     one_each = len({sample.item for sample in samples}) == len(samples)
     return checked_matrix(
         str(folder),

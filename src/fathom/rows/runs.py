@@ -16,7 +16,7 @@ from fathom.plugins.extras import MissingLibraryError
 from fathom.rows.origins import differing_settings, origin_of, read_origin, setting_text
 from fathom.rows.parts import ReadOptions
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
-from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
+from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_of_likelihood, score_reply
 from fathom.rows.table import RowSources, RowsTable
 from fathom.runfile.manifest import FILE, read_manifest
 from fathom.runfile.progress import status
@@ -284,15 +284,16 @@ def scored_rows(
 
     Args:
         stored: Replies of one run.
-        manifest: ``model``, ``variant``, ``suite`` and ``thinking`` of the run, as in its ``run.json``.
+        manifest: ``model``, ``variant``, ``suite``, ``generation`` and ``thinking`` of the run, as in its ``run.json``.
         rule: Scoring rule, ``strict`` or ``official``.
         judged: Judgements of the replies.
     """
     suite: Mapping[str, Any] = manifest.get("suite") or {}
     thinking: Mapping[str, Any] = manifest.get("thinking") or {}
     about = {"thinking": thinking["mode"], "model_kind": thinking["kind"]} if thinking else {}
+    by_likelihood = (manifest.get("generation") or {}).get("likelihood") == "gold"
     for record in stored:
-        scored = score_reply(record, rule, judged)
+        scored = score_of_likelihood(record) if by_likelihood else score_reply(record, rule, judged)
         reply, score = record.reply, scored.score
         yield Row(
             suite=str(suite.get("name") or ""),

@@ -1,5 +1,7 @@
-"""Scores a stored reply: by a judge, by a paper's official rule, or by its task's own scorer."""
+"""Scores a stored reply: by a judge, by a paper's official rule, by its task's own scorer, or as a likelihood."""
 
+import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +22,8 @@ from fathom.types import FathomError, Reply, Sample, Score, Task
 
 RULES = ("strict", "official")
 NO_JUDGE = "none"
+LIKELIHOOD = "likelihood of the gold answer"
+"""Metric and grader of such runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,28 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
         scorer = task.official if rule == "official" else f"{task.name}.score"
         outcome = Score(None, valid=False, detail=f"{SCORER_FAILED}TooLongError in {scorer}: {error}")
     return Scored(outcome, metric, target, task.version)
+
+
+def score_of_likelihood(stored: StoredReply) -> Scored:
+    """The likelihood of a gold answer as a score (``fathom likelihood --method gold``).
+
+    Args:
+        stored: The reply, with the log-probability of the answer.
+
+    Returns:
+        The geometric mean of the probabilities of the answer's tokens, in [0, 1]: lengths of answers do
+        not matter.
+    """
+    target = stored.targets[0] if stored.targets else ""
+    if stored.reply.status != "ok":
+        return Scored(Score(None, valid=False, detail=stored.reply.error), LIKELIHOOD, target)
+    try:
+        kept = json.loads(stored.reply.text)
+        value = math.exp(min(0.0, float(kept["logprob"])) / int(kept["tokens"]))
+    except (ValueError, KeyError, TypeError, ZeroDivisionError):
+        return Scored(Score(None, valid=False, detail="no log-probability was kept"), LIKELIHOOD, target)
+    detail = f"log-probability {kept['logprob']:g} of {kept['tokens']} tokens"
+    return Scored(Score(value, valid=True, answer=target, grader=LIKELIHOOD, detail=detail), LIKELIHOOD, target)
 
 
 def _outcome(reply: Reply, score: Callable[[], Score]) -> Score:

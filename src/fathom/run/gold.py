@@ -173,7 +173,7 @@ def gold_texts(suite: BuiltSuite) -> Iterator[GoldText]:
     seen = set[tuple[object, ...]]()
     for sample in suite.samples():
         task = get_task(sample.task)
-        if not task.gold_in_text or not sample.length or "cut_from" in sample.facets or not sample.targets:
+        if not task.gold_in_text or not sample.whole or not sample.targets:
             continue
         spans = gold_spans(sample)
         key = sample.task, sample.asked, sample.targets, tuple(spans)

@@ -132,7 +132,8 @@ class LikelihoodSettings(Limits, kw_only=True):
         Method,
         opt(
             "orders: the order with the lowest perplexity of all N!. pairs: the most likely chain of segments, from "
-            "N^2 + N short texts."
+            "N^2 + N short texts. gold: of any task, how likely the gold answer is after the prompt; models without a "
+            "chat template are measured so."
         ),
     ] = "orders"
     model_base_url: Annotated[

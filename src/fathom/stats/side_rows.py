@@ -1,20 +1,23 @@
-"""Rows that are not points of a curve: closed-book questions, truncated prompts, and published averages.
+"""Rows that are not points of a curve: controls, truncated prompts, and published averages.
 
-Each is used by its own study (``known``, ``truncation``, ``breakdown``).
+Each is used by its own study (``known``, ``recovery``, ``truncation``, ``breakdown``).
 """
 
 import polars as pl
 
 from fathom.stats.columns import facet
+from fathom.types.samples import PADDED
 
 
 def is_side_row() -> pl.Expr:
     """Rows that are not replies to a question with its whole context.
 
-    They are closed-book questions (length 0), replies to truncated prompts, or published averages.
+    They are closed-book questions and questions over the evidence alone (length 0), questions over evidence among
+    neutral text, replies to truncated prompts, or published averages.
     """
-    without = (pl.col("length") == 0) & facet("context").is_in(["none", "alone"]).fill_null(False)
-    return without | cut_from().is_not_null() | is_aggregate()
+    context = facet("context")
+    without = (pl.col("length") == 0) & context.is_in(["none", "alone"]).fill_null(False)
+    return without | (context == PADDED).fill_null(False) | cut_from().is_not_null() | is_aggregate()
 
 
 def cut_from() -> pl.Expr:

@@ -24,6 +24,10 @@ Lengths: TypeAlias = Annotated[
 ]
 
 
+def _share(value: float) -> str:
+    return "" if 0 <= value <= 1 else "expected a share between 0 and 1"
+
+
 class Contents(Options, kw_only=True):
     """Options."""
 
@@ -74,6 +78,15 @@ class Contents(Options, kw_only=True):
         bool | None, opt("Also ask questions closed-book (without context); by default as in the suite.")
     ] = None
     alone: Annotated[bool, opt("Also ask questions with their own document only, without distractors.")] = False
+    padded: Annotated[
+        float,
+        opt(
+            "Also ask this share of the items at each length with all text but the evidence replaced by neutral text, "
+            "for instance 0.25: what is lost to length alone.",
+            metavar="SHARE",
+            check=_share,
+        ),
+    ] = 0.0
     common: Annotated[bool, opt("Only items that fit every length: the same questions at all lengths.")] = False
     truncate: Annotated[
         Read[Sequence[int | str] | str | int, tuple[int, ...]],

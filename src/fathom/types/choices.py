@@ -13,7 +13,7 @@ BaseRule: TypeAlias = Literal["paper", "code", "given"]
 Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
 Policy: TypeAlias = Literal["own", "intersection", "panel", "none"]
 Unanswered: TypeAlias = Literal["zero", "drop"]
-Method: TypeAlias = Literal["orders", "pairs"]
+Method: TypeAlias = Literal["orders", "pairs", "gold"]
 Overflow: TypeAlias = Literal["refuse", "middle", "left", "right"]
 CompressionStudy: TypeAlias = Literal[
     "redundancy",
@@ -36,6 +36,7 @@ Figure: TypeAlias = Literal[
     "needle",
     "answers",
     "truncation",
+    "recovery",
     "tasks",
     "task-curves",
     "longscore",

@@ -20,6 +20,7 @@ Role: TypeAlias = Literal[
     "record",
     "pairs",
     "refrain",
+    "neutral",
 ]
 ROLES: tuple[Role, ...] = (
     "qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case", "record"
@@ -27,7 +28,8 @@ ROLES: tuple[Role, ...] = (
 """The roles of documents: questions about one text or about several, summaries of one or of several, short fillers,
 fillers of any kind, books in chapters, threads of one question with its answers, published cases of such questions, and
 records of a published benchmark, which are used unchanged. Documents of a corpus without roles have all of them.
-``pairs`` (keys with values) and ``refrain`` (one repeated sentence) are generated."""
+``pairs`` (keys with values) and ``refrain`` (one repeated sentence) are
+generated, as is ``neutral``: sentences that say nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ class Sample:
         chance: Expected score of a valid answer drawn at random, in [0, 1].
         facets: Groups for breaking down results: position, variant, difficulty, ... ``question`` is the number of the
             question if the item has several; ``cluster`` is the document, book or thread that items of a task have in
-            common, absent from items that share it with none; ``context`` is ``none`` or ``alone`` if the length is 0;
-            ``cut_from`` is the length of the prompt from which this one was truncated. ``example``, ``longest`` and
-            ``first`` are the answers of the baselines of those names; ``whole_tokens`` are the tokens of a prompt
-            before truncation. Scorers ignore them.
+            common, absent from items that share it with none; ``context`` is ``none`` or ``alone`` if the length is 0,
+            and ``padded`` if all but the evidence is neutral text; ``cut_from`` is the length of the prompt from which
+            this one was truncated. ``example``, ``longest`` and ``first`` are the answers of the baselines of those
+            names; ``whole_tokens`` are the tokens of a prompt before truncation. Scorers ignore them.
         inputs: Input of the scorer besides the reply and the gold answers, which reports ignore. ``dataset`` is the
             publisher's name of the task, and ``classes`` the possible labels, a JSON list, if rules depend on them.
             Values used for both are in both. In files of earlier versions, the facets are also the inputs.
@@ -56,7 +56,14 @@ class Sample:
     thinking_tokens: int = 0
     inputs: Mapping[str, Facet] = field(default_factory=dict)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is a question with its whole context: no control, and not truncated."""
+        return bool(self.length) and "cut_from" not in self.facets and self.facets.get("context") != PADDED
 
+
+PADDED = "padded"
+"""The facet ``context`` of a sample in which all but the evidence is neutral text."""
 CONTAINED = "the reply contains a gold answer"
 """The ``detail`` of a token F1 below 1 that a whole sentence with the right answer gets too."""
 

@@ -187,6 +187,10 @@ class _Bundled:
 
 def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequence[str], *, logs: bool) -> _Bundled:
     _check_one_model(run)
+    if (manifest.get("generation") or {}).get("likelihood") == "gold":
+        raise FathomError(
+            f"{run}: the likelihoods of gold answers are not answers, and no score to compare with those of others"
+        )
     stored = [replace(reply, reply=_public_reply(reply.reply)) for reply in replies(run)]
     if not stored:
         raise FathomError(f"{run}: the run has no reply yet; repeat its `fathom run` command")

@@ -17,7 +17,7 @@ from fathom.commands.analyze.shared import (
     study_parts,
     study_rows,
 )
-from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell
+from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell, Unanswered
 from fathom.options.declare import Read, at_least, given, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, names_of, paths_of
 from fathom.plugins.names import unknown
@@ -108,6 +108,32 @@ def analyze_truncation(options: Study) -> "list[analysis.Truncation]":
     )
 
 
+class RecoveryOptions(Json):
+    sources: Sources
+    _: KW_ONLY
+    unanswered: Unanswered = "zero"
+    seed: Seed = 0
+    judge: JudgeOfRows = None
+    tell: Tell = None
+
+
+@study(
+    RecoveryOptions,
+    printing(
+        "no question of these rows was asked with its evidence alone: build with --closed-book --alone --padded 0.25, "
+        "or use `fathom lab diagnose`"
+    ),
+)
+def analyze_recovery(options: RecoveryOptions) -> "list[analysis.Recovery]":
+    """Reading, reasoning or knowing: the score with the whole context beside that with the evidence alone.
+
+    All questions count, also those that are answered closed-book, because that score is subtracted.
+    """
+    from fathom.analysis import recovery
+
+    return recovery(_loaded(options), unanswered=options.unanswered, seed=options.seed)
+
+
 # --------------------------------------------------------------------------------------------- replies and comparisons
 
 
@@ -125,7 +151,7 @@ def analyze_answers(options: Study) -> "list[analysis.AnswerPoint]":
     return answers(study_rows(options), seed=options.seed)
 
 
-def _loaded(options: "Study | JudgeStudyOptions") -> "pl.DataFrame":
+def _loaded(options: "Study | JudgeStudyOptions | RecoveryOptions") -> "pl.DataFrame":
     """All rows, with notes on unfinished runs."""
     from fathom.report.reading import tell_unfinished
     from fathom.rows import load

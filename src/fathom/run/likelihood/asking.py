@@ -1,4 +1,4 @@
-"""``likelihood``: answer a suite's ordering questions by a model's likelihoods, and keep every reply."""
+"""``likelihood``: a suite's ordering questions, or the gold answers of any task, by a model's likelihoods."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from fathom.models.settings import Limits
 from fathom.plugins import loading
 from fathom.run.engine import Terms, check_cost, check_limit, ignore
 from fathom.run.executors import recorded, work_on
-from fathom.run.likelihood.client import TIED, LikelihoodClient, Method, how_many, too_many
+from fathom.run.likelihood.client import GOLD, TIED, GoldClient, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
@@ -73,8 +73,9 @@ def likelihood(
 ) -> RunSummary:
     """Answer the ordering questions of a suite by how likely a model finds the texts (Ada-LEval, 4.5.1).
 
-    No question is asked in words: texts are scored, and the run folder holds replies as if the model had given them,
-    with the scores of all texts as reasoning. Repeating the call resumes the run.
+    With ``gold`` it is how likely the gold answers of any task are after their prompts. No question is asked in words:
+    texts are scored, and the run folder holds replies as if the model had given them, with the scores of all texts as
+    reasoning. Repeating the call resumes the run.
 
     Args:
         suite: A suite folder written by ``fathom build``.
@@ -99,16 +100,16 @@ def likelihood(
     built, out = open_suite(Path(suite)), Path(out)
     loading.use_again(built.manifest.get("plugins"), built.folder)
     check_choice(built.manifest, settings.tasks, settings.lengths)
-    asked, passed_over = _tasks_of(built, settings.tasks)
-    questions = _Questions(built, asked, settings.lengths, settings.limit, built.texts())
-    questions.check(way, settings.most_orders)
+    asked, passed_over = _tasks_of(built, settings.tasks, way)
+    questions = _Questions(built, way, asked, settings.lengths, settings.limit, built.texts())
+    questions.check(settings.most_orders)
     manifest = _describe(Path(suite), built.manifest, model, settings.model_base_url, way, settings.model_args or {})
     check_run(out, manifest)
     retry = Retry(retries=settings.retries, timeout=settings.timeout, first=settings.backoff)
     backend = _open(model, settings.model_args or {}, settings.model_base_url, settings.via, retry)
     local = is_local(model)
     price = FREE if local else find_price(model, settings.model_base_url)
-    total, plan = questions.plan(out, way, price)
+    total, plan = questions.plan(out, price)
     _check_limits(out, plan, model, settings)
     if tell is not None:
         tell(str(plan))
@@ -122,7 +123,11 @@ def likelihood(
     connections = 1 if local else settings.max_connections
     terms = Terms(price, connections, once, settings.max_tokens_total, settings.max_cost)
     work = _work(questions, terms, progress)
-    client = LikelihoodClient(backend, way, questions.ordering, settings.most_orders)
+    client = (
+        GoldClient(backend, questions.target)
+        if way == GOLD
+        else LikelihoodClient(backend, way, questions.ordering, settings.most_orders)
+    )
     with recorded(out, client) as negotiation:
         summary = drive(work_on(out, client, work, total))
     hints = [*summary.hints, *negotiation.describe()]
@@ -152,9 +157,11 @@ def ordering_of(sample: Sample, texts: Mapping[str, str]) -> Ordering:
     return declared(sample, texts)
 
 
-def _tasks_of(built: BuiltSuite, wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The ordering tasks of a suite, and the others."""
+def _tasks_of(built: BuiltSuite, wanted: Sequence[str] | None, method: Method) -> tuple[list[str], list[str]]:
+    """The tasks of a suite that are asked, and the others."""
     names = [str(name) for name in (wanted or built.manifest["tasks"])]
+    if method == GOLD:
+        return names, []
     asked = [name for name in names if get_task(name).ordering is not None]
     if not asked:
         able = ", ".join(sorted(name for name, task in tasks().items() if task.ordering is not None)) or "none yet"
@@ -167,9 +174,10 @@ def _tasks_of(built: BuiltSuite, wanted: Sequence[str] | None) -> tuple[list[str
 
 @dataclass(frozen=True)
 class _Questions:
-    """The samples to be asked, with their segments."""
+    """The samples to be asked, with their segments or their gold answers."""
 
     built: BuiltSuite
+    method: Method
     tasks: Sequence[str]
     lengths: Sequence[int] | None
     limit: int | None
@@ -180,7 +188,7 @@ class _Questions:
         """The samples in the order of the suite; they are remembered."""
         for sample in self.built.samples(tasks=self.tasks, lengths=self.lengths, limit=self.limit):
             # Closed-book questions and truncated prompts do not hold all segments.
-            if sample.length and "cut_from" not in sample.facets:
+            if sample.targets if self.method == GOLD else sample.whole:
                 self.known[sample.id] = sample
                 yield sample
 
@@ -188,17 +196,21 @@ class _Questions:
         """The segments of a sample seen before, by its id."""
         return ordering_of(self.known[sample], self.texts)
 
-    def check(self, method: Method, most_orders: int) -> None:
+    def target(self, sample: str) -> str:
+        """The first gold answer of a sample seen before, by its id."""
+        return self.known[sample].targets[0]
+
+    def check(self, most_orders: int) -> None:
         """Check that there are samples, and that the first of each task does not have too many segments."""
         first = {sample.task: sample for sample in reversed(list(self.samples()))}
         if not first:
             raise FathomError("no sample has both the requested tasks and the requested lengths")
-        for task, sample in first.items():
-            reason = too_many(len(self.ordering(sample.id).segments), method, most_orders)
+        for task, sample in first.items() if self.method != GOLD else ():
+            reason = too_many(len(self.ordering(sample.id).segments), self.method, most_orders)
             if reason:
                 raise FathomError(f"task {task}: {reason}")
 
-    def plan(self, out: Path, method: Method, price: Price) -> tuple[int, LikelihoodPlan]:
+    def plan(self, out: Path, price: Price) -> tuple[int, LikelihoodPlan]:
         """The number of replies that the run will have, and a forecast of the remaining work."""
         total = pending = requests = tokens = 0
         cost: float | None = 0.0
@@ -207,14 +219,20 @@ class _Questions:
                 total += 1
                 if store.is_final(sample.id, 1):
                     continue
-                segments = len(self.ordering(sample.id).segments)
-                texts = how_many(segments, method)
-                # With pairs, every segment is in 2 N texts; the text before and after in N.
-                own = sample.tokens * (texts if method == "orders" else 2 * segments)
+                texts, own = self._needed(sample)
                 each = price.cost(own, texts)
                 cost = None if cost is None or each is None else cost + each
                 pending, requests, tokens = pending + 1, requests + texts, tokens + own
         return total, LikelihoodPlan(total - pending, pending, requests, tokens, cost)
+
+    def _needed(self, sample: Sample) -> tuple[int, int]:
+        """How many texts a sample needs, and the most tokens that they have."""
+        if self.method == GOLD:
+            return 1, sample.tokens
+        segments = len(self.ordering(sample.id).segments)
+        texts = how_many(segments, self.method)
+        # With pairs, every segment is in 2 N texts; the text before and after in N.
+        return texts, sample.tokens * (texts if self.method == "orders" else 2 * segments)
 
 
 def _check_limits(out: Path, plan: LikelihoodPlan, model: str, limits: Limits) -> None:

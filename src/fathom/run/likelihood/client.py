@@ -1,4 +1,4 @@
-"""The client that answers an ordering question by the likelihood of each order."""
+"""Clients that score texts: the order of segments that is most likely, and the likelihood of the gold answer."""
 
 import json
 import math
@@ -15,6 +15,7 @@ from fathom.types import Json, Ordering, Reply
 from fathom.types.choices import Method as Method
 
 DIGITS = 6
+GOLD: Method = "gold"
 METHODS: tuple[Method, ...] = get_args(Method)
 TIED = "No answer: several orders are equally likely."
 SAME = 1e-9
@@ -31,7 +32,7 @@ class LikelihoodClient:
 
     Attributes:
         backend: Scores texts.
-        method: How an order is chosen.
+        method: How an order is chosen: ``orders`` or ``pairs``.
         ordering: Returns the segments of a sample, by its id.
         most_orders: With ``orders``, the maximum number of orders per question.
     """
@@ -80,6 +81,57 @@ class LikelihoodClient:
     async def close(self) -> None:
         """Close the backend."""
         await self.backend.close()
+
+
+@dataclass
+class GoldClient:
+    """Scores the gold answer of a sample after its prompt.
+
+    The reply is a JSON object with the sum of the log-probabilities of its tokens; rows have the geometric mean of the
+    tokens' probabilities as its score (``fathom.rows.scoring``).
+
+    Attributes:
+        backend: Scores texts.
+        target: Returns the first gold answer of a sample, by its id.
+    """
+
+    backend: Backend
+    target: Callable[[str], str]
+    window: int | None = field(default=None, init=False)
+    policy: Overflow = field(default="refuse", init=False)
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Score the gold answer; a probe is scored as it is.
+
+        Raises:
+            RequestError: The text cannot be scored.
+        """
+        if call.sample == PROBE:
+            await self.backend.score(prompt)
+            return Reply(status="ok")
+        target = self.target(call.sample)
+        text = continued(prompt, target)
+        scored = await self.backend.score(text)
+        logprob, tokens = scored.after(len(text) - len(target))
+        if not tokens:
+            raise RequestError(Failure("bad", "no token of the gold answer has a log-probability"))
+        return Reply(
+            status="ok",
+            text=json.dumps({"method": GOLD, "logprob": round(logprob, DIGITS), "tokens": tokens}),
+            stop="stop",
+            tokens_in=len(scored.offsets),
+            tokens_out=0,
+            tokens_cached=scored.shared,
+        )
+
+    async def close(self) -> None:
+        """Close the backend."""
+        await self.backend.close()
+
+
+def continued(prompt: str, answer: str) -> str:
+    """A prompt with an answer behind it, after a space where a word would follow without one."""
+    return prompt + ("" if not prompt or prompt[-1].isspace() or not prompt[-1].isascii() else " ") + answer
 
 
 def too_many(segments: int, method: Method, most_orders: int) -> str:

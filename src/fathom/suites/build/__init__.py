@@ -174,6 +174,8 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
     del inputs["errata"]
     if wanted.errata or wanted.has_sources():
         inputs["errata"] = errata_checksum(read_errata(wanted.errata))
+    if not wanted.padded:  # nor did they have padded prompts
+        del inputs["padded"]
     if not wanted.grids:  # suites without grids were built before grids existed
         del inputs["grids"]
     return _storable(inputs)
@@ -244,7 +246,7 @@ def _write(
                     check_scorer(get_task(sample.task), sample)
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
-                if 0 < sample.length <= MOST_TRIED:
+                if sample.whole and sample.length <= MOST_TRIED:
                     first = tried.setdefault((sample.task, sample.length, sample.language), {})
                     if len(first) < TRIED:
                         first.setdefault(sample.item, sample)

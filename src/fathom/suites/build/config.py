@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import floor
 
 from fathom.documents.corpus import Fields, is_world
 from fathom.documents.sources.lock import LOCK, data_folder
@@ -25,6 +26,7 @@ GIVEN = {
     "record": "--data FOLDER with its data sets (`fathom data fetch` gets them)",
 }
 """The options that give documents whose role no other documents can have."""
+_ROUNDING = 1e-9
 RECORDS: tuple[Role, ...] = ("record",)
 
 
@@ -53,6 +55,7 @@ class BuildConfig:
         sources: Names of the data sources for each role.
         closed_book: Whether to add closed-book questions.
         alone: Whether to add questions over their gold text alone, without distractors.
+        padded: Share of the items that are also asked over their gold text among neutral text.
         common: Whether to build only items that fit every length.
         truncate: Lengths in tokens, ascending, to which prompts of the longest length are also truncated.
         prompts: Wording of the prompts: ``own``, or ``official`` for the authors', from ``data`` or ``templates``.
@@ -83,6 +86,7 @@ class BuildConfig:
     sources: tuple[tuple[Role, tuple[str, ...]], ...] = ()
     closed_book: bool = False
     alone: bool = False
+    padded: float = 0.0
     common: bool = False
     truncate: tuple[int, ...] = ()
     prompts: str = "own"
@@ -101,6 +105,10 @@ class BuildConfig:
         """The fixed depth of the gold text of an item; None if it is random."""
         grid = dict(self.grids).get(task)
         return grid.depths[index % len(grid.depths)] if grid and grid.depths else None
+
+    def is_padded(self, index: int) -> bool:
+        """Whether the item with this number is also asked over its gold text among neutral text."""
+        return floor((index + 1) * self.padded + _ROUNDING) > floor(index * self.padded + _ROUNDING)
 
     def has_sources(self) -> bool:
         """Whether there are documents that errata can name: not only published records and the generated corpus."""
@@ -178,6 +186,7 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         sources=tuple((role, tuple(names)) for role, names in suite.sources.items()) if data else (),
         closed_book=suite.closed_book if settings.closed_book is None else settings.closed_book,
         alone=settings.alone,
+        padded=settings.padded,
         common=settings.common,
         truncate=tuple(sorted(set(truncate))),
         prompts=_checked(settings, suite),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate, chain
 from random import Random
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from fathom.documents.sources.errata import Erratum
 from fathom.suites.build.clusters import cluster_of
@@ -40,6 +40,7 @@ from fathom.types import (
     Ending,
     Facet,
     FathomError,
+    Haystack,
     Json,
     Passages,
     Plan,
@@ -48,10 +49,12 @@ from fathom.types import (
     Span,
     Task,
 )
+from fathom.types.samples import PADDED
 
 Kin: TypeAlias = Mapping[str, frozenset[str]]
 
 SEVERAL = 8  # minimum number of distractors in a context of passages
+PIECE = 256  # tokens of neutral text: as long as a paragraph or two
 SECTION = 4096  # tokens; a whole novel as filler would start every context with its first page
 
 
@@ -104,16 +107,23 @@ class _Shared:
         texts: The counted texts of all documents.
         errata: Faulty questions.
         kin: Documents that are editions of one another; found when it is first asked for.
+        neutral: Neutral text in a language, in pieces.
     """
 
     texts: CountedTexts
     errata: Mapping[str, Erratum]
     kin: Callable[[], Kin]
+    neutral: Callable[[str], Sequence[Span]]
 
     @classmethod
     def of(cls, material: Material, texts: CountedTexts) -> "_Shared":
         """What the tasks of this material share."""
-        return cls(texts, material.errata, cache(lambda: related(texts.documents.values())))
+
+        def neutral(language: str) -> Sequence[Span]:
+            (document,) = material.of(("neutral",), language)
+            return texts.counter.pieces(document, PIECE)
+
+        return cls(texts, material.errata, cache(lambda: related(texts.documents.values())), cache(neutral))
 
 
 class Contexts:
@@ -278,7 +288,7 @@ def _build_part(
     wanted: BuildConfig, task: Task, resources: Resources, shared: _Shared
 ) -> Generator[list[Sample], None, Part]:
     """The samples of a task in one language, context by context; returns what there is to say of them."""
-    checks, use, texts = GoldChecks(shared.errata), PoolUse(task.name, resources.language), shared.texts
+    checks, use = GoldChecks(shared.errata), PoolUse(task.name, resources.language)
     pool = task.pool(resources) if task.pool else running_text(resources)
     if task.gold_in_text:
         pool = checks.check(task, pool)
@@ -293,7 +303,7 @@ def _build_part(
         if made == wanted.items:
             break
         fillers = _distractors(pool, candidate, avoided)
-        contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, texts))
+        contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, shared))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
         if where:
             part.values = all_values((part.values, values_of(map(facts_of, chain.from_iterable(contexts)))))
@@ -307,7 +317,7 @@ def _build_part(
             part.clusters[item] = cluster_of(candidate.document)
         lengths.update(at)
         for samples in contexts:
-            full = (sample for sample in samples if fillers and sample.length and "cut_from" not in sample.facets)
+            full = (sample for sample in samples if fillers and sample.whole)
             if first := next(full, None):
                 use.add(first.length, first.parts, fillers)
             asked.update(
@@ -473,12 +483,13 @@ def _item(
     candidate: Candidate | None,
     index: int,
     item: str,
-    texts: CountedTexts,
+    shared: _Shared,
 ) -> Iterator[list[Sample]]:
     """One item at every length and depth, the samples of each context together.
 
     Closed-book questions come before those of the first context.
     """
+    texts = shared.texts
     key = f"{wanted.seed}|{task.first_name}|{resources.language}"
     fillers = list(stocked)
     Random(f"{key}|{index}|fillers").shuffle(fillers)
@@ -509,11 +520,17 @@ def _item(
             where = facets(wanted, task, resources.wording)
             if task.positioned:
                 where["depth"] = round(depth, 4)
-            plain = _samples(task, resources.language, item, end, made, length, where)
+            plain = list(_samples(task, resources.language, item, end, made, length, where))
             full = [
                 _thinking(sample, ending, texts, wanted.exact) for sample, ending in zip(plain, endings, strict=True)
             ]
-            yield [*beside, *full, *(_cut(wanted, full, endings, texts) if length == wanted.lengths[-1] else ())]
+            padded = _padded(task, plan, plain, shared, wanted.exact) if wanted.is_padded(index) else ()
+            yield [
+                *beside,
+                *full,
+                *padded,
+                *(_cut(wanted, full, endings, texts) if length == wanted.lengths[-1] else ()),
+            ]
 
 
 def _measured(made: Sequence[Composed], candidate: Candidate | None) -> tuple[Composed, ...]:
@@ -571,6 +588,32 @@ def _thinking(sample: Sample, ending: Ending, texts: CountedTexts, exact: bool) 
     return replace(sample, thinking=end, thinking_tokens=tokens)
 
 
+def _has_evidence(plan: Plan, task: Task) -> TypeGuard[Haystack | Passages]:
+    """Whether the plan says which part of the context the questions need."""
+    return isinstance(plan, Haystack) or (task.gold_alone and isinstance(plan, Passages))
+
+
+def _padded(task: Task, plan: Plan, full: Sequence[Sample], shared: _Shared, exact: bool) -> list[Sample]:
+    """The samples of a context with neutral text in place of all but the evidence."""
+    if not _has_evidence(plan, task):
+        return []
+    first = full[0]
+    made = compose(plan, first.length, shared.neutral(first.language), shared.texts, exact=exact)
+    padded = []
+    for sample, prompt in zip(full, made, strict=True):
+        own = replace(
+            sample,
+            id=f"{sample.id}/{PADDED}",
+            parts=prompt.parts,
+            tokens=prompt.tokens,
+            targets=prompt.ending.targets,
+            chance=prompt.ending.chance,
+            facets={**sample.facets, **prompt.ending.facets, "context": PADDED},
+        )
+        padded.append(_thinking(own, prompt.ending, shared.texts, exact))
+    return padded
+
+
 def _side_samples(
     wanted: BuildConfig,
     task: Task,
@@ -589,7 +632,7 @@ def _side_samples(
         made = [Composed((prompt.closed,), texts.counter.count(prompt.closed), prompt, None) for prompt in bare]
         samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none", **marks})
         samples_made += [sample for sample, prompt in zip(samples, bare, strict=True) if prompt.closed]
-    if wanted.alone and task.gold_alone and isinstance(plan, Passages):
+    if wanted.alone and _has_evidence(plan, task):
         alone = _measured(compose_alone(plan, texts), candidate)
         samples_made += _samples(
             task,

@@ -130,10 +130,10 @@ class RecordCounts:
         )
 
     def update(self, samples: Iterable[Sample]) -> None:
-        """Count some samples, except for additional truncated prompts and closed-book questions."""
+        """Count some samples, except for additional truncated prompts and controls."""
         for sample in samples:
             self.bare += not sample.length
-            if sample.length and "cut_from" not in sample.facets:
+            if sample.whole:
                 self.lengths[sample.length] += 1
                 self.cut[sample.length] += "whole_tokens" in sample.facets
                 self.over[sample.length] += sample.tokens > sample.length

@@ -75,8 +75,8 @@ def compose(
     return tuple(made)
 
 
-def compose_alone(plan: Passages, texts: CountedTexts) -> tuple[Composed, ...]:
-    """The prompts of a plan with only its gold passages as context, of any length."""
+def compose_alone(plan: Haystack | Passages, texts: CountedTexts) -> tuple[Composed, ...]:
+    """The prompts of a plan with only its needles or gold passages as context, of any length."""
     draft = arrange(plan, (), 0, 0, texts)
     made = ((merged([*draft.body, GAP, ending.question]), ending) for ending in draft.endings)
     return tuple(Composed(parts, texts.measure(parts), ending, None) for parts, ending in made)

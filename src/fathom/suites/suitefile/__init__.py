@@ -189,7 +189,7 @@ class BuiltSuite:
                     facets = json.loads(record["facets"])
                     if where and not is_where(facts_in(record, facets), where):
                         continue
-                    kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
+                    kind = facets.get("cut_from", facets.get("context", ""))
                     cell = record["task"], record["language"], record["length"], kind
                     taken[cell] = taken.get(cell, 0) + 1
                     if limit is None or taken[cell] <= limit:

@@ -1,0 +1,175 @@
+"""Recovery: readers with known abilities, the same numbers by plain code, and rows that change nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from statistics import mean
+
+import numpy as np
+import polars as pl
+import pytest
+from simulated import row
+
+from fathom.analysis import KINDS, Recovery, curve, recovery
+from fathom.rows import to_frame
+from fathom.types import Facet, Row
+
+LENGTH = 4096
+
+
+def asked(item: int, context: str, value: float | None, *, length: int = 0, task: str = "qa", question: int = 0) -> Row:
+    facets: dict[str, Facet] = ({"context": context} if context else {}) | ({"question": question} if question else {})
+    return row(value, item=item, length=length, task=task, facets=facets)
+
+
+def item_of(item: int, scores: Mapping[str, float], *, task: str = "qa", question: int = 0) -> list[Row]:
+    """The rows of a question: scores ``full``, ``alone``, ``none`` and ``padded``."""
+    lengths = {"full": LENGTH, "padded": LENGTH}
+    return [
+        asked(item, "" if name == "full" else name, value, length=lengths.get(name, 0), task=task, question=question)
+        for name, value in scores.items()
+    ]
+
+
+def found_in(rows: list[Row], task: str = "qa") -> Recovery:
+    (found,) = [one for one in recovery(to_frame(rows)) if one.task == task]
+    return found
+
+
+def random_rows(rng: np.random.Generator, items: int, *, task: str = "qa", padded: int = 4) -> list[Row]:
+    rows: list[Row] = []
+    for item in range(items):
+        luck = rng.random()
+        right = {"none": luck > 0.95, "alone": luck > 0.15, "full": luck > 0.15 + 0.4 * rng.random()}
+        more = {"padded": luck > 0.15 + 0.2 * rng.random()} if item % padded == 0 else {}
+        rows += item_of(item, {name: float(value) for name, value in (right | more).items()}, task=task)
+    return rows
+
+
+def test_a_reader_that_loses_nothing_recovers_everything() -> None:
+    found = found_in([row for item in range(30) for row in item_of(item, {"full": 1, "alone": 1, "none": 0})])
+    assert found.recovery is not None
+    assert found.recovery.value == 1
+    assert found.recovery.interval.low < 1 < found.recovery.interval.high
+    assert (found.reasoning.value, found.finding.value, found.by_length) == (0, 0, None)
+    assert found.shares == dict(zip(KINDS, (0, 1, 0, 0, 0), strict=True))
+
+
+def test_each_fault_is_found_by_its_name() -> None:
+    kinds = {
+        "known": {"full": 1, "alone": 1, "none": 1, "padded": 1},
+        "read": {"full": 1, "alone": 1, "none": 0, "padded": 1},
+        "not found": {"full": 0, "alone": 1, "none": 0, "padded": 1},
+        "not understood": {"full": 0, "alone": 0, "none": 0, "padded": 0},
+        "only in full": {"full": 1, "alone": 0, "none": 0, "padded": 0},
+    }
+    for kind, scores in kinds.items():
+        found = found_in([row for item in range(10) for row in item_of(item, scores)])
+        assert found.shares[kind] == 1, kind
+    lost = found_in([row for item in range(10) for row in item_of(item, kinds["not found"])])
+    assert lost.by_length is not None
+    assert (lost.reasoning.value, lost.by_length.value, lost.finding.value) == (0, 0, 1)
+    worn = found_in([row for item in range(10) for row in item_of(item, {**kinds["not found"], "padded": 0})])
+    assert worn.by_length is not None
+    assert (worn.reasoning.value, worn.by_length.value, worn.finding.value) == (0, 1, 0)
+
+
+def test_what_is_missing_adds_up_and_equals_plain_means() -> None:
+    rng = np.random.default_rng(5)
+    rows = random_rows(rng, 40)
+    found = found_in(rows)
+    of = {
+        name: {row.item: row.value for row in rows if _context(row) == name} for name in ("", "alone", "none", "padded")
+    }
+    full, alone, none = (mean(map(float, of[name].values())) for name in ("", "alone", "none"))  # type: ignore[arg-type]
+    assert (found.full.value, found.alone.value, found.none.value) == pytest.approx((full, alone, none))
+    assert found.recovery is not None
+    assert found.by_length is not None
+    assert found.padded is not None
+    assert found.recovery.value == pytest.approx((full - none) / (alone - none))
+    lost = mean(of["alone"][item] - value for item, value in of["padded"].items())  # type: ignore[operator]
+    assert found.by_length.value == pytest.approx(lost)
+    assert found.padded.value == pytest.approx(alone - lost)
+    missing = found.reasoning.value + found.by_length.value + found.finding.value
+    assert missing == pytest.approx(1 - full)
+
+
+def _context(row: Row) -> str:
+    return str(row.facets.get("context", ""))
+
+
+def test_without_a_gain_from_the_evidence_there_is_no_recovery_and_a_reason() -> None:
+    found = found_in([row for item in range(20) for row in item_of(item, {"full": 0, "alone": 0, "none": 0})])
+    assert found.recovery is None
+    assert "evidence alone" in found.reason
+
+
+def test_questions_that_have_no_closed_prompt_count_their_chance_level() -> None:
+    rows = [row for item in range(20) for row in item_of(item, {"full": 0.6, "alone": 1})]
+    frame = to_frame(rows).with_columns(chance=pl.lit(0.2))
+    (found,) = recovery(frame)
+    assert (found.none.value, found.none.interval.low, found.none.interval.high) == pytest.approx((0.2, 0.2, 0.2))
+    assert found.recovery is not None
+    assert found.recovery.value == pytest.approx(0.5)
+
+
+def test_the_mean_over_tasks_gives_each_task_the_same_weight() -> None:
+    many = [row for item in range(40) for row in item_of(item, {"full": 1, "alone": 1, "none": 0}, task="many")]
+    few = [row for item in range(10) for row in item_of(item, {"full": 0, "alone": 1, "none": 0}, task="few")]
+    every = found_in([*many, *few], "all")
+    assert every.recovery is not None
+    assert every.recovery.value == pytest.approx(0.5)
+    assert every.shares["read"] == pytest.approx(0.5)
+
+
+def test_several_questions_of_an_item_are_paired_by_number_and_are_one_cluster() -> None:
+    one, other = {"full": 1.0, "alone": 1.0, "none": 0.0}, {"full": 0.0, "alone": 1.0, "none": 0.0}
+    rows = [
+        row
+        for item in range(20)
+        for question, scores in ((1, one), (2, other))
+        for row in item_of(item, scores, question=question)
+    ]
+    found = found_in(rows)
+    assert found.questions == 40
+    assert found.recovery is not None
+    assert found.recovery.value == pytest.approx(0.5)
+
+
+def test_rows_without_evidence_alone_have_no_recovery() -> None:
+    assert recovery(to_frame([row(1.0), row(0.0, item=1)])) == []
+    assert recovery(to_frame([])) == []
+
+
+def test_controls_change_no_other_analysis() -> None:
+    rng = np.random.default_rng(1)
+    rows = random_rows(rng, 20)
+    whole = to_frame([row for row in rows if not _context(row)])
+    assert curve(to_frame(rows)) == curve(whole)
+
+
+@pytest.mark.slow
+def test_intervals_of_recovery_cover_the_truth() -> None:
+    """A share of luck that the contexts of an item have in common; 95% of 300 is 285, less three standard errors."""
+    right, full, alone, none = 0, 0.5, 0.85, 0.05
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        shared, own = rng.random((40, 1)), rng.random((40, 3))
+        luck = np.where(rng.random((40, 1)) < 0.4, shared, own)  # which of both decides
+        rows = [
+            row
+            for item, (a, b, c) in enumerate(luck.tolist())
+            for row in item_of(item, {"full": float(a < full), "alone": float(b < alone), "none": float(c < none)})
+        ]
+        (found,) = recovery(to_frame(rows), replicates=1000)
+        assert found.recovery is not None
+        interval = found.recovery.interval
+        right += interval.low <= (full - none) / (alone - none) <= interval.high
+    assert right >= 285 - 3 * (300 * 0.95 * 0.05) ** 0.5
+
+
+def test_names_of_contexts_are_those_that_builds_write() -> None:
+    frame = to_frame(item_of(0, {"full": 1, "alone": 1, "none": 0, "padded": 1}))
+    contexts = {json.loads(text).get("context") for text in frame["facets"]}
+    assert contexts == {None, "alone", "none", "padded"}
