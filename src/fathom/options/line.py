@@ -69,6 +69,11 @@ class Command(click.Command):
     def _fields(self) -> list[Field]:
         return [field for field in fields_of(self.line) if not field.option.hidden]
 
+    def missing(self, parameter: click.Parameter | None) -> str:
+        """What to say of an argument or option that is needed and not given: its name, and what it is."""
+        field = next((field for field in self._fields() if parameter and field.name == parameter.name), None)
+        return f"{_names(field)} is missing: {field.option.help}" if field else ""
+
     def _read_config(self, ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         if path is not None and not ctx.resilient_parsing:
             config = ctx.meta["config"] = read_config(path, self.line)
@@ -324,5 +329,7 @@ def run_line(group: click.Command, words: list[str]) -> int:
         message = error.format_message()
         if isinstance(error, click.NoSuchOption):
             message = f"no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or ())}"
+        elif isinstance(error, click.MissingParameter) and error.ctx and isinstance(error.ctx.command, Command):
+            message = error.ctx.command.missing(error.param) or message
         print(f"fathom: {message}\n  see `{path} --help`", file=sys.stderr)
         return 2

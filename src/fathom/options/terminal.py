@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,6 +111,11 @@ def tell(note: str) -> None:
 def tell_below(note: str) -> None:
     """The same, indented below what it is about."""
     print(f"  note: {printable(as_typed(note))}", file=sys.stderr)
+
+
+def tell_next(*words: object) -> None:
+    """Print the command that goes on from here."""
+    print(printable(f"next: {shlex.join(['fathom', *map(str, words)])}"))
 
 
 class Plan(Protocol):

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from fathom.types import FathomError
@@ -25,6 +26,15 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1, cutoff: float =
     """ "; did you mean NAME?", or "" where no known name is similar; the arguments are those of ``similar``."""
     near = similar(name, known, most, cutoff)
     return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def beside(path: Path) -> str:
+    """``did_you_mean`` for a path that does not exist, of the names beside it."""
+    try:
+        near = similar(path.name, sorted(file.name for file in path.parent.iterdir()), most=1, cutoff=0.6)
+    except OSError:
+        near = []
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list") -> FathomError:
