@@ -61,7 +61,12 @@ class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
         opt("A table of questions about your documents, with the columns document, question, answer.", metavar="FILE"),
     ] = unset
     out: Annotated[
-        MaybePath, opt("Folder for the run and the report; by default measured/MODEL, with DOCUMENTS and label.", "-o", metavar="FOLDER")
+        MaybePath,
+        opt(
+            "Folder for the run and the report; by default measured/MODEL, with DOCUMENTS and label.",
+            "-o",
+            metavar="FOLDER",
+        ),
     ] = unset
     confirm: Confirm = None
     progress: OnReply = None

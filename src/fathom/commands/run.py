@@ -211,10 +211,10 @@ def tell_answer(*folders: Path) -> None:
     except FathomError as error:
         print(as_typed(f"No score: {error}"))
         return tell_next("browse", *folders)
-    found = answers(results, results.systems)
-    for system, sentence in found:
+    sentences = answers(results, results.systems)
+    for system, sentence in sentences:
         print(as_typed(f"{system.name} {sentence}"))
-    if not found:
+    if not sentences:
         print(as_typed(" ".join(map(str, summary(results).unmeasured[:2]))))
         if any(counts.overflow for system in results.systems if (counts := results.every(system))):
             print("Build and run lengths that leave room for the reply within the window, in another folder (--out).")
