@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,3 +139,20 @@ def test_a_mistake_is_named_first_and_its_message_says_what_to_do(
 def test_suggestions_come_from_one_function() -> None:
     files = [file for file in SRC.rglob("*.py") if "get_close_matches" in file.read_text("utf-8")]
     assert [file.relative_to(SRC).as_posix() for file in files] == ["fathom/plugins/names.py"]
+
+
+@pytest.mark.slow
+def test_one_is_no_plural(call: Call) -> None:
+    said = ""
+    for line in (
+        f"build passkey --lengths 512 --items 1 --out suite {WORLD}",
+        "run suite --model fathom/lexical --out run --yes",
+        "rows run --out rows.parquet",
+        "export suite --out samples.jsonl",
+        "browse run --out pages",
+    ):
+        code, out, err = call(*line.split())
+        assert code == 0, err
+        said += out + err
+    assert "1 sample\n" in said
+    assert re.findall(r"(?<!of )(?<![.,\d])1 (?:samples|requests|rows|replies|files|items)\b", said) == []
