@@ -233,6 +233,42 @@ def test_search_finds_a_word_in_a_site_that_was_opened_from_disk(site: Path, tab
     assert "effective" in tab.locator("article").inner_text().lower()
 
 
+QUESTIONS = {
+    "how long does it take": "how-long-does-it-take",
+    "how much does it cost": "what-does-it-cost",
+    "which lengths": "which-lengths-should-i-choose",
+    "how many items": "how-many-items-do-i-need",
+    "n/a in the table": "why-does-a-score-say-na-a-dash-or-undefined",
+    "rerun failed": "how-do-i-rerun-failed-requests",
+    "reply cut off": "why-is-a-reply-cut-off-before-the-answer",
+    "use ollama": "how-do-i-measure-a-model-on-ollama-llamacpp-vllm-or-sglang",
+    "base model": "how-do-i-measure-a-base-model",
+    "slurm": "how-do-i-run-on-slurm-or-many-machines",
+    "my own judge": "how-do-i-use-my-own-model-as-the-judge",
+    "compare two checkpoints": "how-do-i-compare-two-checkpoints-that-have-one-name",
+    "is the difference significant": "is-a-difference-significant",
+    "use my own documents": "how-do-i-use-my-own-documents-and-questions",
+    "share results": "how-do-i-share-results",
+}
+"""What people type, and the heading of the page of questions that answers it."""
+AMONG_THE_FIRST_FOUR = """heading => [...document.querySelectorAll(".md-search-result__item")].slice(0, 4).some(item =>
+    [...item.querySelectorAll("a")]
+        .some(link => link.href.includes("how-to/questions.html") && link.hash === `#${heading}`))"""
+
+
+@pytest.mark.browser
+def test_each_question_that_people_type_is_answered_within_the_first_four_hits(site: Path, browser: Browser) -> None:
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab.goto((site / "index.html").as_uri())
+    field = tab.locator(".md-search__input")
+    field.click()
+    for question, heading in QUESTIONS.items():
+        field.fill("")
+        field.press_sequentially(question)
+        tab.wait_for_function(AMONG_THE_FIRST_FOUR, arg=heading)
+    tab.close()
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("name", SHOWN)
 def test_pages_fit_and_axe_finds_nothing(site: Path, tab: Page, name: str) -> None:

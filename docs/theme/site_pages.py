@@ -61,6 +61,10 @@ def site_path(path: str) -> str:
     return re.sub(r"\.ipynb$", ".md", path)
 
 
+BOOSTS = {"how-to/questions": 4, "how-to/": 1.5, "explanation/measurements": 0.5, "explanation/decisions": 0.5}
+"""How much more the search weighs pages by the start of their paths: people who ask something want to do something."""
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Take the navigation from the index page."""
     index = Path(config.docs_dir, "index.md")
@@ -88,6 +92,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Make a page as code hosts show it one of the site."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
+    if boost := next((BOOSTS[start] for start in BOOSTS if page.file.src_uri.startswith(start)), None):
+        page.meta["search"] = {"boost": boost}
     markdown = blocks.labelled(markdown)
     markdown = CODE_OF_CELL.sub(lambda code: code[0].replace(r"\|", "|"), markdown)
     markdown = TARGET.sub(lambda link: link[1] + _target(link[2], page.file.src_uri, files) + link[3], markdown)

@@ -8,7 +8,6 @@
 ``fathom.api`` has one function for every command; ``fathom.types`` has the values that they take and return.
 """
 
-import difflib
 import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any
@@ -30,8 +29,10 @@ def __getattr__(name: str) -> Any:
     message = f"module 'fathom' has no attribute {name!r}"
     # ``from fathom import run`` asks here before it imports the package of this name.
     if not name.startswith("_") and importlib.util.find_spec(f"fathom.{name}") is None:
-        near = difflib.get_close_matches(name, vars(importlib.import_module("fathom.api")), n=1)
-        message += f"; did you mean fathom.api.{near[0]}?" if near else "; its functions are in fathom.api"
+        from fathom.plugins.names import did_you_mean
+
+        offered = [f"fathom.api.{function}" for function in vars(importlib.import_module("fathom.api"))]
+        message += did_you_mean(f"fathom.api.{name}", offered, cutoff=0.8) or "; its functions are in fathom.api"
     raise AttributeError(message)
 
 

@@ -9,12 +9,12 @@ from fathom.types import FathomError, Json
 Records = list[dict[str, Json]]
 
 
-def catalogue(kind: str) -> Records:
+def catalogue(kind: str | None = None) -> Records:
     """List what is available (command ``fathom list``).
 
     Args:
         kind: ``suites``, ``tasks``, ``metrics``, ``boards``, ``models``, ``settings`` or
-            ``data``.
+            ``data``; None for these kinds themselves.
 
     Returns:
         One record each, all with the same keys.
@@ -22,6 +22,11 @@ def catalogue(kind: str) -> Records:
     Raises:
         FathomError: The kind is unknown.
     """
+    if kind is None:
+        return [
+            {"kind": name, "entries": len(KINDS[name]()), "content": content, "command": f"fathom list {name}"}
+            for name, content in CONTENTS.items()
+        ]
     if kind not in KINDS:
         raise FathomError(f"cannot list {kind!r}: choose {', '.join(KINDS)}")
     return KINDS[kind]()
@@ -142,4 +147,13 @@ KINDS: dict[str, Callable[[], Records]] = {
     "models": _models,
     "settings": _settings,
     "data": _data,
+}
+CONTENTS = {
+    "suites": "what `fathom build` and `fathom run` take: tasks, lengths, items",
+    "tasks": "tasks of the suites: how they are scored, what they need",
+    "metrics": "scorers, for tasks and `fathom score`",
+    "boards": "leaderboards of `fathom board`",
+    "models": "models with known prices and windows, and the offline baselines",
+    "settings": "how models are asked: output caps, temperatures, reasoning",
+    "data": "data sets that suites are built from, with licences",
 }

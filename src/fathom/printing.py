@@ -56,6 +56,11 @@ def _escaped(line: str) -> str:
     return "".join(json.dumps(letter)[1:-1] if _harmful(letter) else letter for letter in line)
 
 
+def several(number: int, noun: str, plural: str = "") -> str:
+    """ "1 model", "3 models", "4,608 replies"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def pieces(text: str) -> list[str]:
     """A name split after the separators at which it may be wrapped: "/", "?", "&", "=", "-", "_"."""
     return [piece for piece in _SEAM.split(text) if piece]

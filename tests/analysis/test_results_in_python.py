@@ -31,7 +31,7 @@ def test_a_wrong_name_says_what_was_meant() -> None:
         fm.analyse_curve  # noqa: B018
     with pytest.raises(AttributeError, match=r"its functions are in fathom\.api"):
         fm.zzz  # noqa: B018
-    with pytest.raises(TypeError, match="did you mean 'lengths'"):
+    with pytest.raises(TypeError, match="did you mean lengths"):
         fm.api.run("starter", "fathom/guess", lenghts=["8k"])  # type: ignore[call-arg]
 
 

@@ -44,10 +44,12 @@ def test_judge_says_what_is_ahead_and_what_came(
     assert "give --yes in non-interactive use" in printed.err
     assert there.prompts == []
     assert call(monkeypatch, *words, "--yes") == 0
-    lines = capsys.readouterr().out.splitlines()
+    *lines, answer, following = capsys.readouterr().out.splitlines()
     assert lines == [
         f"{run}: 3 judged, 0 unreadable, 0 missing; the judge read 300 and wrote 30 tokens, $0.0001" for run in runs
     ]
+    assert answer.endswith("All 3 replies scored.")
+    assert following == f"next: fathom report {runs[0]} {runs[1]}"
     out = tmp_path / "rows.csv"
     assert call(monkeypatch, "rows", runs[0], "--judge", "none", "--rule", "official", "-o", out) == 0
     assert "hundred/qa_f1" in out.read_text()

@@ -1,12 +1,15 @@
-"""Tables of studies and of the report fit a terminal of 80 columns, with long names, many lengths and large numbers."""
+"""Tables fit terminals of 60, 80 and 120 columns, with long names and many lengths; pipes get them whole."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from command_line import Call
+from fathom.api import build, run
 from fathom.commands.analyze import NAMES
 from fathom.rows import to_frame, write_rows
 from fathom.types import Facet, Row
@@ -40,22 +43,28 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "study", [name for name in NAMES if name not in ("judge", "difficulty", "truncation", "thinking")]
 )
-def test_studies_fit_80_columns(study: str, rows: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_studies_fit_their_terminal(
+    study: str, width: int, rows: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     code, out, err = call("analyze", study, rows)
     assert code == 0, err
     assert out.strip()
     # Lines of prose have no gaps; a terminal folds them.
-    assert [line for line in out.splitlines() if len(line.rstrip()) > 80 and "  " in line.strip()] == []
+    assert [line for line in out.splitlines() if len(line.rstrip()) > width and "  " in line.strip()] == []
     assert "…" not in out
 
 
 @pytest.mark.slow
-def test_the_report_fits_80_columns(rows: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_report_fits_its_terminal(
+    width: int, rows: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     code, out, err = call("report", rows, "--out", tmp_path / "report.html", "--tables")
     assert code == 0, err
-    assert [line for line in out.splitlines()[1:] if len(line.rstrip()) > 80] == []
+    assert [line for line in out.splitlines()[1:] if len(line.rstrip()) > width] == []
 
 
 @pytest.mark.slow
@@ -68,3 +77,41 @@ def test_names_are_whole_in_a_pipe(
     assert code == 0, err
     assert all(any(model in line for line in out.splitlines()) for model in MODELS)
     assert [line for line in out.splitlines() if line != line.rstrip() and len(line) > 1000] == []
+
+
+LISTS = ("suites", "tasks", "metrics", "boards", "models", "settings", "data", "")
+OTHERS = ("lab methods", "lab published", "forecast suite", "status run", "show suite")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, rows: Path) -> Path:
+    """A folder with a suite, a run and rows."""
+    folder = tmp_path_factory.mktemp("made")
+    build("passkey", folder / "suite", lengths="512,1k", items=1, tokenizer="words")
+    run(folder / "suite", "fathom/lexical?window=16k&truncate=middle", out=folder / "run")
+    (folder / "rows.parquet").write_bytes(rows.read_bytes())
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [60, 80, 120, None])
+@pytest.mark.parametrize("line", [*(f"list {kind}".strip() for kind in LISTS), *OTHERS])
+def test_a_table_is_no_wider_than_its_terminal_and_breaks_no_name(
+    line: str, width: int | None, made: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(made)
+    monkeypatch.setenv("COLUMNS", str(width)) if width else monkeypatch.delenv("COLUMNS")
+    code, out, err = call(*line.split())
+    assert code == 0, err
+    lines = [text.rstrip() for text in out.splitlines()]
+    # Sentences above and below a table are folded by the terminal.
+    tabular = [text for text in lines if "  " in text.strip()]
+    assert [text for text in tabular if width and cell_len(text) > width] == []
+    assert "…" not in out
+    if line.startswith("list"):
+        shown = set(out.split())
+        names = next(iter(json.loads(call(*line.split(), "--json")[1])[0]))
+        every = [str(record[names]) for record in json.loads(call(*line.split(), "--json")[1])]
+        assert [name for name in every if len(name) <= 20 and name not in shown] == []
+        if width is None:
+            assert [name for name in every if name not in out] == []

@@ -165,7 +165,7 @@ def test_a_wrong_value_is_named_as_the_user_wrote_it(tmp_path: Path) -> None:
     assert "--count" in message("x", "--cuont", "3")
     file = tmp_path / "a.toml"
     for text, told in {
-        "cuont = 3": "no option 'cuont'; did you mean 'count'?",
+        "cuont = 3": "no option 'cuont'; did you mean count?",
         "count = 0": "count = 0: expected a positive number",
         'count = "x"': "count = 'x': expected a whole number",
         "told = 1": "no option 'told'",
@@ -181,7 +181,7 @@ def test_a_wrong_value_is_named_as_the_user_wrote_it(tmp_path: Path) -> None:
 def test_a_wrong_call_is_named_as_python_names_it() -> None:
     with pytest.raises(OptionError, match=re.escape("count=0: expected a positive number")):
         attempt("x", count=0)
-    with pytest.raises(TypeError, match=re.escape("attempt() has no argument 'cuont'; did you mean 'count'?")):
+    with pytest.raises(TypeError, match=re.escape("attempt() has no argument 'cuont'; did you mean count?")):
         attempt("x", cuont=3)  # type: ignore[call-arg]
     with pytest.raises(OptionError, match="expected warm, cold"):
         attempt("x", kind="wram")  # type: ignore[arg-type]
@@ -251,13 +251,14 @@ def test_a_group_alone_shows_its_help(call: Call) -> None:
 
 def test_wrong_commands_and_options_are_named_with_what_was_meant(call: Call) -> None:
     code, _, told = call("rnu")
-    assert (code, told.splitlines()[0]) == (2, "fathom: no command 'rnu'; did you mean 'run'?")
+    assert (code, told.splitlines()[0]) == (2, "fathom: no command 'rnu'; did you mean run?")
     code, _, told = call("run", "s", "--modle", "x")
     assert code == 2
     assert "--model" in told
     assert told.splitlines()[1] == "  see `fathom run --help`"
     code, _, told = call("run", "s")
-    assert (code, told.splitlines()[0]) == (2, "fathom: Missing option '-m' / '--model'.")
+    assert code == 2
+    assert told.startswith("fathom: -m, --model PROVIDER/NAME is missing: ")
 
 
 def test_shells_complete_commands_options_and_choices() -> None:
@@ -295,7 +296,7 @@ def test_a_run_records_its_options_and_their_file(call: Call, tmp_path: Path) ->
 
 def test_an_error_of_click_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_line(Command("attempt", MODULE), ["x", "--nothing"]) == 2
-    assert "fathom: No such option" in capsys.readouterr().err
+    assert "fathom: no option --nothing" in capsys.readouterr().err
 
 
 # --------------------------------------------------------------------------------------------- one place for an option

@@ -89,7 +89,7 @@ def test_all_problems_are_listed_at_once_with_their_rows(folder: Path) -> None:
     )
     assert heading.endswith("questions.csv: correct 7 problems:")
     assert found == [
-        "row 2 (\"Q1?\"): no document 'harbor.md' in the corpus; did you mean 'harbour.md'?",
+        "row 2 (\"Q1?\"): no document 'harbor.md' in the corpus; did you mean harbour.md?",
         "row 3 (\"Q2?\"): 2 documents have the name 'fair' (fair.txt, old/fair.txt); give each a name of its own",
         'row 4 (""): the question is empty',
         'row 5 ("Q4?"): the answer is empty',

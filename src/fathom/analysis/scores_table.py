@@ -20,6 +20,7 @@ import polars as pl
 from fathom.analysis.base import BASE_RULES, BaseRule, GivenBase
 from fathom.analysis.grid import ALL
 from fathom.analysis.profile import Profile, mean_profile
+from fathom.plugins.names import did_you_mean
 from fathom.rows.schema import column_names, read_table
 from fathom.stats.intervals import OTHER, OWN, REPLICATES, Sums, generator
 from fathom.stats.outcomes import added
@@ -162,7 +163,8 @@ def _first(columns: Sequence[str], names: Sequence[str]) -> str:
 def _chosen(frame: pl.DataFrame, path: Path, where: Mapping[str, str]) -> pl.DataFrame:
     for name, value in where.items():
         if name not in frame.columns:
-            raise FathomError(f"`where` {name}={value}: {path} has no such column; it has {', '.join(frame.columns)}")
+            columns = f"{', '.join(frame.columns)}{did_you_mean(name, frame.columns)}"
+            raise FathomError(f"`where` {name}={value}: {path} has no such column; it has {columns}")
         matching = frame.filter(pl.col(name).cast(pl.String) == value)
         if matching.is_empty():
             known = ", ".join(map(str, frame[name].unique(maintain_order=True)[:12]))

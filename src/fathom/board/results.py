@@ -13,6 +13,7 @@ from fathom.board.answers import answers_of, answers_of_run
 from fathom.board.bundles.bundling import public_settings
 from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
+from fathom.plugins.names import beside
 from fathom.rows.runs import SAME_REPLY, is_foreign, labels, scan
 from fathom.rows.table import RowsTable
 from fathom.runfile.manifest import FILE, read_manifest
@@ -98,7 +99,7 @@ def _holds(larger: RowsTable, rows: RowsTable) -> bool:
 def _within(path: Path) -> list[Path]:
     """The path itself, or the runs and bundles in a folder."""
     if not path.exists():
-        raise FathomError(f"{path}: no such run folder, rows file or bundle")
+        raise FathomError(f"{path}: no such run folder, rows file or bundle{beside(path)}")
     if not path.is_dir() or (path / FILE).exists() or is_foreign(path):
         return [path]
     inside = sorted(path.iterdir())

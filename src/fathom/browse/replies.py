@@ -13,7 +13,7 @@ from fathom.rows.runs import labels, scored_rows, unfinished
 from fathom.rows.schema import read_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
 from fathom.runfile.judgements import judges
-from fathom.runfile.manifest import read_manifest
+from fathom.runfile.manifest import no_run, read_manifest
 from fathom.runfile.store import StoredReply, replies, unasked
 from fathom.suites.suitefile import BuiltSuite, is_suite, open_suite
 from fathom.types import FathomError, Row
@@ -136,7 +136,7 @@ def read_replies(
     """
     for path in paths:
         if not path.exists():
-            raise FathomError(f"{path}: no such run folder or rows file")
+            raise no_run(path)
         if is_suite(path):
             raise FathomError(
                 f"{path}: a suite, which has no replies; give a run of it. `fathom show` shows its prompts"

@@ -9,6 +9,7 @@ from fathom.commands.servers import Port, Ready
 from fathom.commands.shared import Json, JudgeOfRows, Sources, Suites, Tell, Terminal
 from fathom.options.declare import command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, paths_of
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.browse import Written
@@ -80,8 +81,8 @@ def main(line: BrowseOptions) -> None:
     if line.as_json:
         return print_json(written)
     print(
-        f"{written.out / 'index.html'}: {written.replies:,} replies to {written.samples:,} samples, "
-        f"{written.files:,} files, {written.size / 1e6:,.1f} MB"
+        f"{written.out / 'index.html'}: {several(written.replies, 'reply', 'replies')} to "
+        f"{several(written.samples, 'sample')}, {several(written.files, 'file')}, {written.size / 1e6:,.1f} MB"
     )
 
 

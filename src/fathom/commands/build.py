@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.shared import AllowUnread, Cluster, Recorded, Terminal, engine_of
 from fathom.options.declare import Options, arg, command, hidden, opt
+from fathom.printing import several
 from fathom.suites.settings import Build, BuildSettings, Contents
 
 if TYPE_CHECKING:
@@ -74,21 +75,23 @@ def _shortcuts(samples: "Sequence[Sample]", texts: Mapping[str, str]) -> "Json":
 
 def main(line: BuildOptions) -> None:
     """Build, and print what was built."""
-    from fathom.options.terminal import progress_bars, tell_below
+    from fathom.options.terminal import progress_bars, tell_below, tell_next
 
     with progress_bars(line.quiet) as bars:
         built = build.body(line.but(progress=bars("building"), reading=bars("reading", in_bytes=True)))
     made = built.manifest
     state = "" if built.fresh else "already built, "
-    print(f"{built.folder}: {state}{sum(made['samples'].values()):,} samples")
+    print(f"{built.folder}: {state}{several(sum(made['samples'].values()), 'sample')}")
     left_out = _left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])
     counts = [
-        f"{file['corpus']}: {file['read']:,} files read, {file['missed']:,} not read"
+        f"{file['corpus']}: {several(file['read'], 'file')} read, {file['missed']:,} not read"
         for file in made.get("files_of_corpus", ())
         if file["missed"]
     ]
     for note in [*made["notes"], *_worthwhile(made.get("shortcuts", ())), *counts, *left_out, *made.get("unread", ())]:
         tell_below(note)
+    if not line.quiet:
+        tell_next("run", built.folder, "--model", "PROVIDER/NAME")
 
 
 def _worthwhile(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -109,4 +112,4 @@ def _left_out(problems: list[str], total: int, duplicates: int) -> list[str]:
     shown = [f"left out: {problem}" for problem in problems[:10]]
     if total > 10:
         shown.append(f"left out: {total - 10:,} more, see manifest.json")
-    return shown + ([f"{duplicates} documents were duplicates and count once"] if duplicates else [])
+    return shown + ([f"{several(duplicates, 'document')} left out as duplicates"] if duplicates else [])

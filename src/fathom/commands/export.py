@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from fathom.options.declare import Options, arg, command, opt, unset
 from fathom.options.values import MaybePath
+from fathom.printing import several
 from fathom.runfile.settings import Subset, Tasks
 from fathom.suites.settings import Lengths, Where
 
@@ -47,4 +48,4 @@ def main(line: ExportOptions) -> None:
     """Write, and say how many."""
     count = export.body(line)
     if line.out:
-        print(f"{line.out}: {count:,} samples")
+        print(f"{line.out}: {several(count, 'sample')}")

@@ -25,6 +25,7 @@ class JudgeOptions(JudgeSettings, Cluster, Asking):
             "model of embeddings, embed/NAME on a server or embed-local/NAME by sentence-transformers.",
             "-j",
             flag="--judge",
+            former=("--model",),
             metavar="PROVIDER/NAME",
             check=in_utf8,
         ),
@@ -107,6 +108,7 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
+    from fathom.commands.run import tell_answer
     from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
 
     with progress_bar("judging", line.quiet) as bar:
@@ -116,4 +118,7 @@ def main(line: JudgeOptions) -> int:
             tell=None if line.quiet else tell,
         )
         summaries = judge.body(asked)
-    return max(map(print_summary, summaries), default=0)
+    code = max(map(print_summary, summaries), default=0)
+    if not (code or line.quiet or any(summary.missing for summary in summaries)):
+        tell_answer(*(summary.folder for summary in summaries))
+    return code

@@ -1,7 +1,7 @@
 """Show what exists: suites, tasks, metrics, boards, models, settings, data sets."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from fathom.commands.shared import Json
 from fathom.options.declare import arg, command
@@ -14,12 +14,16 @@ LONGEST = 30
 _SHOWN = {
     *("suite", "tasks", "lengths", "task", "metric", "needs", "rules", "model", "window", "input", "output", "data"),
     *("shortcut", "dataset", "licence", "roles", "description", "board", "title", "suites"),
+    *("kind", "entries", "content"),
 }
 """Fields of records that a table shows."""
 
 
+Kind: TypeAlias = Literal["suites", "tasks", "metrics", "boards", "models", "settings", "data"]
+
+
 class ListOptions(Json):
-    kind: Annotated[Literal["suites", "tasks", "metrics", "boards", "models", "settings", "data"], arg()]
+    kind: Annotated[Kind | None, arg(f"One of {', '.join(get_args(Kind))}; none lists these kinds.")] = None
 
 
 @command(ListOptions)

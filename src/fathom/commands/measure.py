@@ -61,7 +61,12 @@ class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
         opt("A table of questions about your documents, with the columns document, question, answer.", metavar="FILE"),
     ] = unset
     out: Annotated[
-        MaybePath, opt("Folder for the run and the report; by default measured/MODEL.", "-o", metavar="FOLDER")
+        MaybePath,
+        opt(
+            "Folder for the run and the report; by default measured/MODEL, with DOCUMENTS and label.",
+            "-o",
+            metavar="FOLDER",
+        ),
     ] = unset
     confirm: Confirm = None
     progress: OnReply = None
@@ -104,7 +109,8 @@ def _folder(options: MeasureOptions) -> Path:
 
     size = "-quick" if options.quick else "-thorough" if options.thorough else ""
     label = f"-{folder_name(options.label)}" if options.label else ""
-    return options.out or Path("measured") / f"{folder_name(options.model)}{label}{size}"
+    about = f"-{folder_name(Path(options.documents).name)}" if options.documents else ""
+    return options.out or Path("measured") / f"{folder_name(options.model)}{about}{label}{size}"
 
 
 # --------------------------------------------------------------------------------------------------- what is measured

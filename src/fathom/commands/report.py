@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Suites, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Suites, Unanswered
 from fathom.options.declare import command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, paths_of
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ Format: TypeAlias = Literal["html", "markdown", "json"]
 SUFFIXES: dict[str, Format] = {".md": "markdown", ".json": "json"}
 
 
-class ReportOptions(Known):
+class ReportOptions(Known, Json):
     sources: Sources
     out: Annotated[
         Path | str,
@@ -48,6 +49,10 @@ class ReportOptions(Known):
 
 
 def _format(options: ReportOptions) -> Format:
+    if options.as_json:
+        if options.format not in (None, "json"):
+            raise FathomError(f"`as_json` is `format` json; `format` {options.format} is given too")
+        return "json"
     return SUFFIXES.get(Path(options.out).suffix, "html") if options.format is None else options.format
 
 
@@ -127,7 +132,6 @@ def linked_replies(
     if replies is None:
         return None
     from fathom import browse
-    from fathom.types import FathomError
 
     pages = replies.resolve()
     start = out.resolve().parent if out is not None else Path.cwd()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from fathom.commands.shared import JudgeOfRows, Known, Tell, sources_of
 from fathom.options.declare import arg, command, given, opt, unset
 from fathom.options.values import ManyPaths, MaybePath, Texts, paths_of
+from fathom.printing import several
 from fathom.types import origins
 
 if TYPE_CHECKING:
@@ -105,4 +106,4 @@ def main(line: Line) -> None:
     from fathom.options.terminal import tell
 
     table = _written(line.but(tell=tell))
-    print(f"{line.out}: {table.count:,} rows")
+    print(f"{line.out}: {several(table.count, 'row')}")

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shlex
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
@@ -199,23 +198,27 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     return folder, folder_name(target)
 
 
-def tell_answer(folder: Path) -> None:
-    """Print what a finished run says in one sentence, and the command that says more.
-
-    Nothing is printed of a run without scores, such as one that has to be judged first.
-    """
-    from fathom.options.terminal import as_typed
+def tell_answer(*folders: Path) -> None:
+    """Print what finished runs say in one sentence each, or why they have no score, and the command that says more."""
+    from fathom.options.terminal import as_typed, tell_next
     from fathom.report.answer import answers
     from fathom.report.measure import measure_scores
     from fathom.report.reading import filtered
+    from fathom.report.summary import summary
 
     try:
-        results = measure_scores(filtered([folder]))
-    except FathomError:  # no row has a score; the report says why
-        return
-    for system, sentence in answers(results, results.systems):
+        results = measure_scores(filtered(folders))
+    except FathomError as error:
+        print(as_typed(f"No score: {error}"))
+        return tell_next("browse", *folders)
+    sentences = answers(results, results.systems)
+    for system, sentence in sentences:
         print(as_typed(f"{system.name} {sentence}"))
-    print(f"next: {shlex.join(['fathom', 'report', str(folder)])}")
+    if not sentences:
+        print(as_typed(" ".join(map(str, summary(results).unmeasured[:2]))))
+        if any(counts.overflow for system in results.systems if (counts := results.every(system))):
+            print("Build and run lengths that leave room for the reply within the window, in another folder (--out).")
+    tell_next("report", *folders)
 
 
 def main(line: RunOptions) -> int:

@@ -19,7 +19,7 @@ from fathom.extend.kinds import Method as Method
 from fathom.extend.kinds import Parameter as Parameter
 from fathom.extend.kinds import tokens_of as tokens_of
 from fathom.extend.positions import POSITIONS, PositionKind
-from fathom.plugins.names import listed, unknown
+from fathom.plugins.names import did_you_mean, listed, unknown
 from fathom.types import FathomError
 
 KEY = "extend"
@@ -117,7 +117,7 @@ def make_method(name: str, given: Mapping[str, object] | None = None, kinds: Map
             continue
         if key not in known:
             takes = f"it takes {listed(sorted(values))}" if values else "it takes none"
-            raise FathomError(f"method {name} has no option {key!r}; {takes}")
+            raise FathomError(f"method {name} has no option {key!r}; {takes}{did_you_mean(key, known)}")
         values[known[key].name] = known[key].read(name, value)
     if values.get("ratio") is not None:
         if (given or {}).get("budget") is not None:

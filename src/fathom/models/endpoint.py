@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 PROVIDERS = ("openai", "openai-api", "vllm", "sglang", "llama-cpp-python")
 """Providers whose servers have OpenAI's protocol: completions, chats and streams."""
+KNOWN = (
+    *(*PROVIDERS, "fathom", "hf", "anthropic", "google", "ollama", "mistral", "groq", "together", "fireworks", "grok"),
+    *("openrouter", "deepseek", "azureai", "bedrock", "perplexity", "cloudflare", "sambanova", "moonshot", "sagemaker"),
+)
+"""Providers that messages propose for a mistyped one; Inspect has some more, and packages add theirs."""
 NO_KEY = "no-key-needed"  # local servers need no key, but the client library insists on one
 _KEYS: Mapping[str, str] = {
     "vllm": "inspectai",

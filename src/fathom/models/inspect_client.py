@@ -14,19 +14,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.models.endpoint import NO_KEY, no_key
+from fathom.models.baselines import baselines
+from fathom.models.endpoint import KNOWN, NO_KEY, no_key
 from fathom.models.failures import Failure, classify, meaning, shorten, status_code
 from fathom.models.negotiation import CAPS, Negotiation, fixed_parameters
 from fathom.models.overflow import Overflow
+from fathom.models.prices import price_table
 from fathom.models.protocol import Call, Chat, RequestError, Settings, Turn
 from fathom.models.proxies import check_access
 from fathom.models.thinking import unknown_switch
 from fathom.models.usage import count
 from fathom.models.wire import SERVED_CHARACTERS, watch
 from fathom.plugins.extras import require
+from fathom.plugins.names import listed, similar
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
@@ -181,6 +185,8 @@ def open_inspect_client(settings: Settings, http_client: object = None) -> Inspe
         FathomError: Inspect does not know the model, its library is missing, an option is wrong, a key is missing or
             cannot be sent, or a proxy cannot be used.
     """
+    if find_spec("inspect_ai") is None and _meant(settings.model):  # other packages may add providers to Inspect
+        raise _unknown_model(settings.model)
     require("inspect_ai")
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import GenerateConfig, get_model
@@ -309,9 +315,19 @@ def _in_short(message: str) -> str:
     return no_key(missing[1])
 
 
+def _meant(model: str) -> list[str]:
+    """Names of models that one without a known provider is a mistyped or short form of."""
+    provider, slash, name = model.partition("/")
+    if slash:
+        return [f"{known}/{name}" for known in similar(provider, KNOWN, 1, 0.7)] if provider not in KNOWN else []
+    return [known for known in (*baselines(), *price_table()) if known.partition("/")[2] == model]
+
+
 def _unknown_model(model: str) -> FathomError:
     provider, slash, _ = model.partition("/")
     what = f"unknown provider {provider!r}" if slash else "no provider named"
+    if near := _meant(model):
+        return FathomError(f"model {model!r}: {what}; did you mean {listed(near, 'or')}? (see `fathom list models`)")
     return FathomError(
         f"model {model!r}: {what}; expected PROVIDER/NAME, for instance openai/gpt-5, vllm/NAME or fathom/lexical. "
         "`fathom list models` lists the models with known prices and the offline baselines"

@@ -1,12 +1,12 @@
 """Settings of models for their thinking and non-thinking scores: LongBench Pro's, which users can extend."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import Literal, TypeAlias, get_args
 
+from fathom.plugins.names import similar
 from fathom.plugins.usertable import read_table, users_table
 from fathom.types import FathomError
 
@@ -102,8 +102,7 @@ def like_models(model: str) -> list[str]:
     known, last = {name.lower(): name for name in model_table()}, _last(model)
     # A date or quantization after the name makes it dissimilar by letter count.
     shorter = sorted((name for name in known if last.startswith(name)), key=len, reverse=True)
-    near = difflib.get_close_matches(last, known, n=3, cutoff=0.6)
-    return [known[name] for name in dict.fromkeys([*shorter, *near])][:3]
+    return [known[name] for name in dict.fromkeys([*shorter, *similar(last, known, cutoff=0.6)])][:3]
 
 
 def model_table() -> dict[str, ModelSettings]:

@@ -11,11 +11,10 @@ as they stand.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -37,6 +36,7 @@ from typing import (
 )
 
 from fathom.plugins.extras import missing_library
+from fathom.plugins.names import did_you_mean
 from fathom.storage.foreign import read_regular
 from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
@@ -262,8 +262,7 @@ class Field:
         except (FathomError, ValueError, TypeError) as error:
             raise OptionError(self.name, given, str(error)) from None
         if self.choices and value not in self.choices:
-            near = difflib.get_close_matches(str(value), self.choices, n=1)
-            expected = f"expected {', '.join(self.choices)}" + (f"; did you mean {near[0]}?" if near else "")
+            expected = f"expected {', '.join(self.choices)}{did_you_mean(str(value), self.choices)}"
             raise OptionError(self.name, given, expected)
         if self.option.check and value is not None and (wrong := self.option.check(value)):
             raise OptionError(self.name, given, wrong)
@@ -446,7 +445,7 @@ def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]]
         @functools.wraps(body)
         def call(*args: Any, **kwargs: Any) -> Result:
             for wrong in (name for name in kwargs if name not in known):
-                raise TypeError(f"{body.__name__}() has no argument {wrong!r}{_meant(wrong, known)}")
+                raise TypeError(f"{body.__name__}() has no argument {wrong!r}{did_you_mean(wrong, known)}")
             given = {*kwargs, *known_in_order[: len(args)]}
             if missing := [field.name for field in taken if field.required and field.name not in given]:
                 raise TypeError(f"{body.__name__}() needs {' and '.join(missing)}")
@@ -459,11 +458,6 @@ def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]]
         return cast(Command[P, Given, Result], call)
 
     return wrap
-
-
-def _meant(wrong: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(wrong, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _signature(options: type) -> inspect.Signature:
@@ -511,7 +505,7 @@ def read_config(path: Path, options: type) -> Config:
     for name, value in content.items():
         plain = name.replace("-", "_")
         if plain not in fields:
-            raise FathomError(f"--config {path}: no option {name!r}{_meant(plain, fields)}")
+            raise FathomError(f"--config {path}: no option {name!r}{did_you_mean(plain, fields)}")
         try:
             values[plain] = fields[plain].checked(value)
         except OptionError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
@@ -19,6 +18,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem, shell_complete
 
 from fathom.options.declare import Config, Field, OptionError, Options, fields_of, read_config
+from fathom.plugins.names import did_you_mean
 from fathom.types import FathomError
 from fathom.types.common import with_options
 
@@ -68,6 +68,11 @@ class Command(click.Command):
 
     def _fields(self) -> list[Field]:
         return [field for field in fields_of(self.line) if not field.option.hidden]
+
+    def missing(self, parameter: click.Parameter | None) -> str:
+        """What to say of an argument or option that is needed and not given: its name, and what it is."""
+        field = next((field for field in self._fields() if parameter and field.name == parameter.name), None)
+        return f"{_names(field)} is missing: {field.option.help}" if field else ""
 
     def _read_config(self, ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         if path is not None and not ctx.resilient_parsing:
@@ -252,8 +257,7 @@ class Group(click.Group):
             and not args[0].startswith("-")
             and not ctx.resilient_parsing
         ):
-            near = difflib.get_close_matches(args[0], self.names, n=1)
-            ctx.fail(f"no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], self.names)}")
         return super().resolve_command(ctx, args)
 
     def walk(self, name: str = "") -> dict[str, Any]:
@@ -322,5 +326,10 @@ def run_line(group: click.Command, words: list[str]) -> int:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fathom"
-        print(f"fathom: {error.format_message()}\n  see `{path} --help`", file=sys.stderr)
+        message = error.format_message()
+        if isinstance(error, click.NoSuchOption):
+            message = f"no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or ())}"
+        elif isinstance(error, click.MissingParameter) and error.ctx and isinstance(error.ctx.command, Command):
+            message = error.ctx.command.missing(error.param) or message
+        print(f"fathom: {message}\n  see `{path} --help`", file=sys.stderr)
         return 2

@@ -3,13 +3,14 @@
 import dataclasses
 import json
 import math
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from fathom.printing import folded, printable, printable_json
+from fathom.printing import folded, pieces, printable, printable_json
 from fathom.types import FathomError
 from fathom.types.denominators import Denominator, denominator_line
 
@@ -112,6 +113,11 @@ def tell_below(note: str) -> None:
     print(f"  note: {printable(as_typed(note))}", file=sys.stderr)
 
 
+def tell_next(*words: object) -> None:
+    """Print the command that goes on from here."""
+    print(printable(f"next: {shlex.join(['fathom', *map(str, words)])}"))
+
+
 class Plan(Protocol):
     """A forecast of work; ``str`` describes it."""
 
@@ -205,28 +211,47 @@ def print_records(records: Sequence[Mapping[str, Any]], *, denominator: Denomina
     rows = [[_cell(value) for value in record.values()] for record in records]
     headings = [printable(name.replace("_", " ")) for name in (records[0] if records else ())]
     widths = _widths([headings, *rows], console.width)
-    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
-    for heading, width in zip(headings, widths, strict=True):
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold", show_header=bool(widths))
+    for heading, width in zip(headings, widths, strict=bool(widths)):
         table.add_column(Text(folded(heading, width)), width=width)
-    for row in rows:
+    for row in rows if widths else ():
         table.add_row(*(Text(folded(cell, width)) for cell, width in zip(row, widths, strict=True)))
+    # Columns that would break names: the values of a record stand below each other.
+    room = console.width - GAP - max(map(len, headings), default=0)
+    for row in () if widths else rows:
+        for heading, cell in zip(headings, row, strict=True):
+            table.add_row(Text(heading, style="bold"), Text(folded(cell, max(room, NARROW))))
+        table.add_row()
     console.print(table)
     if line := denominator_line(denominator):
         console.print(Text(line, style="dim"))
 
 
 def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Widths of columns that fit the room: the long ones share what the short ones leave."""
+    """Widths of columns that fit the room: the long ones share what the short ones leave; [] if names would break."""
     from rich.cells import cell_len
 
-    natural = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    columns = list(zip(*rows, strict=True))
+    natural = [max(map(cell_len, column)) for column in columns]
+    words = [[word for cell in column for word in cell.split(" ")] for column in columns]
+    # Names stay whole, and those that take a third of the room break at their seams.
+    whole = [
+        [piece for word in column for piece in ([word] if cell_len(word) <= room // 3 else pieces(word))]
+        for column in words
+    ]
+    least = [min(max(map(cell_len, column), default=0), room // 2) for column in whole]
     left, widths = room - GAP * (len(natural) - 1), natural
+    if sum(least) > left:
+        return []
     for cap in range(max(natural, default=0), NARROW, -1):
         if sum(widths) <= left:
             break
         # Cells that are short stay whole as long as the long ones can be read beside them.
-        widths = [width if width <= SHORT and cap >= SHORT // 2 else min(width, cap) for width in natural]
-    return widths
+        widths = [
+            width if width <= SHORT and cap >= SHORT // 2 else max(low, min(width, cap))
+            for width, low in zip(natural, least, strict=True)
+        ]
+    return widths if sum(widths) <= left else least
 
 
 def _cell(value: object) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 from fathom.plugins.names import listed as listed
+from fathom.printing import several as several
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Bounds
 
@@ -180,11 +181,6 @@ def independent(items: int | None, clusters: int | None, effect: float | None, e
     if effect is None or effective is None:
         return f"{start}."
     return f"{start}, count as {effective:.1f} independent ones (design effect {effect:.1f})."
-
-
-def several(number: int, noun: str, plural: str = "") -> str:
-    """ "1 model", "3 models", "4,608 replies"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def opening(text: str) -> str:

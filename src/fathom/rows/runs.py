@@ -18,7 +18,7 @@ from fathom.rows.parts import ReadOptions
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_of_likelihood, score_reply
 from fathom.rows.table import RowSources, RowsTable
-from fathom.runfile.manifest import FILE, read_manifest
+from fathom.runfile.manifest import FILE, no_run, read_manifest
 from fathom.runfile.progress import status
 from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
@@ -97,7 +97,7 @@ def scan(
     """
     for path in paths:
         if not path.exists():
-            raise FathomError(f"{path}: no such run folder or rows file")
+            raise no_run(path)
     others = {path: program for path in paths if (program := _origin(path, options)) is not None}
     manifests = {path: read_manifest(path) for path in paths if path.is_dir() and path not in others}
     variants, names = _variants(manifests), _suite_names(manifests)

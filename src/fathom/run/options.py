@@ -1,6 +1,5 @@
 """Checks settings of a run against each other and against the suite, before anything is opened or created."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from fathom.extend.methods import AGENT
 from fathom.models.failures import provider_errors
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import Settings, is_baseline
+from fathom.plugins.names import did_you_mean
 from fathom.score.dialects import dialects
 from fathom.suites.registry import task_name
 from fathom.tokens.length import format_length, named_lengths
@@ -103,9 +103,10 @@ def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengt
     known = [str(name) for name in manifest["tasks"]]
     for name in tasks or ():
         if task_name(name) not in map(task_name, known):
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise FathomError(f"`tasks` {name}: {hint}Suite {manifest['suite']!r} has the tasks {', '.join(known)}")
+            raise FathomError(
+                f"`tasks` {name}: suite {manifest['suite']!r} has the tasks {', '.join(known)}"
+                f"{did_you_mean(name, known, cutoff=0.4)}"
+            )
     built = sorted({int(length) for length in (*manifest["lengths"], *manifest.get("truncate", ()))})
     for length in lengths or ():
         if length not in built:

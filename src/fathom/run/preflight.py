@@ -9,6 +9,7 @@ from fathom.models.prices import TRUNCATION, Limit, Price, price_range
 from fathom.models.protocol import Settings
 from fathom.models.request_mode import PLAIN, RequestModes
 from fathom.models.settings import Limits
+from fathom.printing import several
 from fathom.run.cache_forecast import Cached
 from fathom.run.engine import check_cost, check_limit
 from fathom.run.systems import Forecasted, System
@@ -51,9 +52,8 @@ class Forecast:
         """One line."""
         cost = f", up to ${self.cost_most:,.2f}" if self.cost_most else ""
         beyond = f", {self.beyond:,} beyond the window" if self.beyond else ""
-        return (
-            f"{format_length(self.length):>6}: {self.requests:,} requests, {self.tokens_in:,} tokens in{cost}{beyond}"
-        )
+        asked = several(self.requests, "request")
+        return f"{format_length(self.length):>6}: {asked}, {self.tokens_in:,} tokens in{cost}{beyond}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,8 @@ class Preflight:
         window = self.overflow_note or (unknown if self.window is None and self.cost_most != 0 else "")
         return "\n  ".join(
             (
-                f"{self.model}: {self.requests:,} requests, {self.tokens_in:,} tokens in, at most {self.tokens_out:,} "
-                f"out, {price}{done}",
+                f"{self.model}: {several(self.requests, 'request')}, {self.tokens_in:,} tokens in, at most "
+                f"{self.tokens_out:,} out, {price}{done}",
                 *filter(None, (self.batches, sent, self.thinking, self.unverified, *map(str, self.lengths))),
                 *filter(None, (most, cached, window)),
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from fathom.models.failures import ServerError, chain_of, classify, shorten, sta
 from fathom.models.protocol import Settings
 from fathom.models.proxies import proxy_variable
 from fathom.models.usage import count
+from fathom.plugins.names import similar
 from fathom.printing import printable
 from fathom.run.checks import Check
 from fathom.safety.secrets import hide_in_address, key_variable
@@ -222,7 +222,7 @@ def like(name: str, served: tuple[str, ...]) -> list[str]:
     short = {model: model.rpartition("/")[2].lower() for model in served}
     last = name.rpartition("/")[2].lower()
     same = [model for model, end in short.items() if end and (end in last or last in end)]
-    near = difflib.get_close_matches(last, list(short.values()), n=3, cutoff=0.5)
+    near = similar(last, short.values(), cutoff=0.5)
     return list(dict.fromkeys([*same, *(model for model in served if short[model] in near)]))[:3]
 
 

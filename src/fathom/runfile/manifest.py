@@ -16,10 +16,12 @@ from fathom.models.hugging_face import PLACES, cache_of, is_local, method_of
 from fathom.models.model_settings import KINDS, SWITCHES
 from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
 from fathom.models.thinking import MODES, PROMPTS
+from fathom.plugins.names import beside
 from fathom.safety.secrets import hide_in_address, hide_in_command, hide_secrets
 from fathom.storage.atomic import whole_file
 from fathom.storage.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.storage.foreign import check_files, read_regular
+from fathom.suites.suitefile import is_suite
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
@@ -198,6 +200,22 @@ def join_run(folder: Path, manifest: Mapping[str, Json]) -> None:
         compare_runs(path, read_manifest(folder), manifest)
 
 
+def no_run(path: Path, file: str = FILE) -> FathomError:
+    """The error for a path of results where there are none.
+
+    Args:
+        path: A folder, or a path that does not exist.
+        file: The file that runs have.
+    """
+    if not path.exists():
+        return FathomError(f"{path}: no such run folder or rows file{beside(path) or '; `fathom run` writes one'}")
+    if is_suite(path):
+        return FathomError(
+            f"{path}: a suite, which has no replies yet; run it first: fathom run {path} --model PROVIDER/NAME"
+        )
+    return FathomError(f"{path}: no run here ({file} is missing); expected a folder written by fathom run")
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The content of a run's ``run.json``.
 
@@ -210,9 +228,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(read_regular(path))
         json.dumps(manifest, ensure_ascii=False, allow_nan=False).encode()  # no infinite numbers, no lone surrogates
     except FileNotFoundError:
-        raise FathomError(
-            f"{folder}: no run here ({FILE} is missing); expected a folder written by fathom run"
-        ) from None
+        raise no_run(folder) from None
     except (OSError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read: {error}; {_ADVICE}") from None
     if not isinstance(manifest, dict):

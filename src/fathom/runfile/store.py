@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from fathom.models.usage import counted, paid, with_counts
 from fathom.runfile.journal import asked_again
+from fathom.runfile.manifest import no_run
 from fathom.runfile.serving import ServedReply, cut_in, served_column, served_replies
 from fathom.runfile.store_checks import Formats, Rows, check_rows
 from fathom.runfile.worker import Worker
@@ -313,7 +314,7 @@ def reading(folder: Path, file: str = FILE) -> Iterator[sqlite3.Connection]:
     path = folder / file
     check_files(folder, (file + end for end in BESIDE))
     if not path.is_file():
-        raise FathomError(f"{folder}: no run here ({file} is missing); expected a folder written by fathom run")
+        raise no_run(folder, file)
     with ExitStack() as stack:
         db = stack.enter_context(closing(_open(path.resolve(), stack)))
         check_schema(db, path)

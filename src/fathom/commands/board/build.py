@@ -9,6 +9,7 @@ from fathom.commands.board.shared import ModelsFile, Published, Title
 from fathom.commands.shared import Json, JudgeOfRows, Terminal, Unanswered
 from fathom.options.declare import arg, command, given, hidden, opt, unset
 from fathom.options.values import ManyPaths, MaybePath, Paths, Several, paths_of
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.board.build import Built
@@ -90,4 +91,4 @@ def main(line: BuildOptions) -> None:
     columns = ("id", "title", "lines", "models", "tasks", "measured")
     print_records([{name: board[name] for name in columns} for board in built.boards], denominator="none")
     index = Path(line.out) / "index.html"
-    print(f"{index}: {built.files:,} files, {built.size / 1e6:,.1f} MB, dated {built.built}")
+    print(f"{index}: {several(built.files, 'file')}, {built.size / 1e6:,.1f} MB, dated {built.built}")

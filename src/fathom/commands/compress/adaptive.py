@@ -10,6 +10,7 @@ from fathom.commands.compress.shared import half_width
 from fathom.commands.shared import Asking, Confirm, Json, OnReply, Recorded, Unanswered
 from fathom.models.settings import Backoff, Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, hidden, opt
+from fathom.printing import several
 from fathom.runfile.settings import Epochs
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def main(line: AdaptiveOptions) -> None:
 
     def show_round(items: int, value: float, half: float) -> None:
         if not line.quiet:
-            print(f"  {items:,} items: {100 * value:.2f} ± {100 * half:.2f}", file=sys.stderr)
+            print(f"  {several(items, 'item')}: {100 * value:.2f} ± {100 * half:.2f}", file=sys.stderr)
 
     plans_shown: list[Preflight] = []
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fathom.models.settings import BaseUrl
 from fathom.options.declare import Options, arg, command, hidden, opt
+from fathom.printing import several
 
 
 class EmbedOptions(Options):
@@ -46,4 +47,4 @@ def main(options: EmbedOptions) -> None:
     from fathom.options.terminal import tell
 
     items, dimensions = compress_embed.body(options.but(tell=tell))
-    tell(f"{options.out}: {items:,} items, {dimensions:,} dimensions")
+    tell(f"{options.out}: {several(items, 'item')}, {several(dimensions, 'dimension')}")

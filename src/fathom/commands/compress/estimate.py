@@ -7,6 +7,7 @@ from fathom.commands.compress.shared import Published, Scores
 from fathom.commands.shared import Json, Unanswered
 from fathom.options.declare import OptionError, command, opt, unset
 from fathom.options.values import MaybePath, paths_of
+from fathom.printing import several
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -67,4 +68,4 @@ def main(line: EstimateOptions) -> None:
     lacking = f"; not all of them have scores, at the least {least:,}" if least < result.items else ""
     for reason in result.left_out:
         tell(f"{reason}, more than 2%: no estimate. Run it again, or give --unanswered drop")
-    tell(f"{result.subset}: {result.items:,} items, {result.method}{lacking}")
+    tell(f"{result.subset}: {several(result.items, 'item')}, {result.method}{lacking}")

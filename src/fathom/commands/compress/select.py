@@ -9,6 +9,7 @@ from fathom.commands.compress.shared import Embeddings, vectors_of
 from fathom.commands.shared import Json
 from fathom.options.declare import OptionError, arg, at_least, command, opt, unset
 from fathom.options.values import ManyPaths, Names, paths_of
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.types import Subset
@@ -66,7 +67,7 @@ def compress_select(options: SelectOptions) -> "Subset":
 
 def main(line: SelectOptions) -> None:
     """Print how many items were chosen of each stratum."""
-    from fathom.options.terminal import print_json, print_records, tell
+    from fathom.options.terminal import print_json, print_records, tell, tell_next
 
     subset = compress_select.body(line)
     strata = Counter(member.stratum for member in subset.members)
@@ -76,4 +77,5 @@ def main(line: SelectOptions) -> None:
         )
         return
     print_records([{"stratum": name or "-", "items": count} for name, count in strata.items()], denominator="none")
-    tell(f"{line.out}: {len(subset.members):,} items, {subset.method}")
+    tell(f"{line.out}: {several(len(subset.members), 'item')}, {subset.method}")
+    tell_next("run", "SUITE", "--model", "PROVIDER/NAME", "--subset", line.out)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
 from fathom.options.declare import Options, Read, arg, at_least, command, hidden, line_only, opt, unset
 from fathom.options.values import ManyPaths, lengths_of
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +118,6 @@ def main(line: Line) -> None:
             tell(about(taken.document))
     states = "available" if line.available else "waiting for their compliance review"
     print(
-        f"{len(intake.taken):,} documents added, {states}; {len(intake.known):,} were there; "
+        f"{several(len(intake.taken), 'document')} added, {states}; {len(intake.known):,} were there; "
         f"{intake.no_bucket:,} are of no bucket's length, {intake.nearly_equal:,} nearly equal to another"
     )

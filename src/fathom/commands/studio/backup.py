@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.servers import BackupFile
 from fathom.commands.studio.shared import STORE, Store, libraries
 from fathom.options.declare import Options, command, opt
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.studio.auditing import BackupReport
@@ -40,4 +41,4 @@ class Line(BackupOptions, kw_only=True):
 def main(line: Line) -> None:
     """Write the file, and say what is in it."""
     content = studio_backup.body(line)
-    print(f"{line.out}: {content.samples:,} samples, {content.size:,} bytes, whole")
+    print(f"{line.out}: {several(content.samples, 'sample')}, {content.size:,} bytes, whole")

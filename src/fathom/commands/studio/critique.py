@@ -16,6 +16,7 @@ from fathom.commands.studio.shared import (
     opened,
 )
 from fathom.options.declare import command, given, opt, unset
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.studio.critique import Critique
@@ -92,5 +93,5 @@ def main(line: Line) -> int:
         print_records(records, denominator="none")
     failed = sum(bool(critique.notes) and not critique.claims for critique in critiques)
     claims = sum(len(critique.claims) for critique in critiques)
-    print(f"{len(critiques) - failed:,} samples criticised, {claims:,} claims, {failed:,} failed")
+    print(f"{several(len(critiques) - failed, 'sample')} criticised, {several(claims, 'claim')}, {failed:,} failed")
     return int(bool(failed) and failed == len(critiques))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.studio.shared import STORE, Store, TasksFolder, libraries, opened
 from fathom.options.declare import Options, Read, command, given, hidden, line_only, opt, unset
 from fathom.options.values import Tokens, names_of
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,4 +75,4 @@ def main(line: Line) -> None:
         exported = studio_export.body(line.but(progress=progress))
     for reason in exported.left_out:
         tell(reason)
-    print(f"{exported.folder}: {exported.samples:,} samples as {', '.join(exported.files)}")
+    print(f"{exported.folder}: {several(exported.samples, 'sample')} as {', '.join(exported.files)}")

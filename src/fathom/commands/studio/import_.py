@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
 from fathom.options.declare import Options, arg, command, opt
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.studio.transfer import ImportedSamples
@@ -50,5 +51,5 @@ def main(line: ImportOptions) -> None:
     more = imported.problem_count - len(imported.problems)
     if more > 0:
         tell(f"and {more:,} more problems")
-    counts = f"{len(imported.samples):,} samples and {imported.documents:,} documents imported"
+    counts = f"{several(len(imported.samples), 'sample')} and {several(imported.documents, 'document')} imported"
     print(f"{counts}; {len(imported.known):,} were there")

@@ -17,6 +17,7 @@ from fathom.commands.studio.shared import (
 )
 from fathom.options.declare import Read, command, given, opt, unset
 from fathom.options.values import names_of
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,5 +83,5 @@ def main(line: Line) -> int:
         tell(failure)
     if not (result.done or result.failed):
         tell("nothing was asked: each model answers the samples in the states of --states once")
-    print(f"{result.done:,} answers stored, {len(result.failed):,} failed, {shown_cost(result.cost)}")
+    print(f"{several(result.done, 'answer')} stored, {len(result.failed):,} failed, {shown_cost(result.cost)}")
     return int(bool(result.failed) and not result.done)

@@ -40,6 +40,7 @@ from fathom.documents.records import (
     unread,
 )
 from fathom.documents.records.streams import LONG, parts_of
+from fathom.plugins.names import beside
 from fathom.printing import printable
 from fathom.storage.time_limits import TooLongError, within_time
 from fathom.types import Document, FathomError
@@ -295,6 +296,8 @@ def read_corpus(
         listed = "".join(f"\n  {problem}" for problem in (*problems[:5], *left))
         why = "no document could be read." if chosen.count else "it contains no documents."
         needs = "" if problems or gathered.textless else f" It needs files that end in {READABLE}."
+        if problems and all("not JSON" in str(problem) for problem in problems):
+            needs = " Each line of a .jsonl file is a JSON object; the name of a table ends in .csv."
         raise FathomError(f"Corpus {spec!r}: {why}{needs}{listed}")
     return Corpus(
         documents,
@@ -334,9 +337,8 @@ def _check_root(root: Path, spec: str) -> None:
             if not format_of(root.name) and root.suffix.lower() != ARCHIVE:
                 raise FathomError(f"Corpus {spec!r}: unknown format; the name should end in {READABLE}.")
         elif not root.is_dir():
-            raise FathomError(
-                f"Corpus {spec!r}: no such file or folder. Name a folder, a file that ends in {READABLE}, or 'world'."
-            )
+            hint = beside(root) or f". Name a folder, a file that ends in {READABLE}, or 'world'."
+            raise FathomError(f"Corpus {spec!r}: no such file or folder{hint}")
     except OSError as error:
         raise FathomError(f"Corpus {spec!r}: cannot be read: {error.strerror}.") from error
 

@@ -1,6 +1,5 @@
 """Reads questions of one's own from a table and attaches them to documents."""
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +13,7 @@ from fathom.documents.corpus.text import normalise
 from fathom.documents.records import TABLES, WORKBOOKS, Fault, Record, format_of, path_text, read_records, split_name
 from fathom.documents.records.cells import CellError, as_listed, texts_in
 from fathom.documents.records.tables import read_csv
+from fathom.plugins.names import beside, did_you_mean
 from fathom.printing import printable
 from fathom.storage.foreign import read_regular
 from fathom.types import Document, FathomError, Question
@@ -124,7 +124,7 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
     if format_of(path.name) not in (*TABLES, UNICODE_TEXT):
         raise FathomError(f"`questions` {path_text(path)}: expected a table: {', '.join(TABLES)}")
     if not path.is_file():
-        raise FathomError(f"`questions` {path_text(path)}: no such file")
+        raise FathomError(f"`questions` {path_text(path)}: no such file{beside(path)}")
     known = _Names(names)
     questions: dict[str, list[Question]] = {}
     problems: list[str] = []
@@ -138,7 +138,8 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
         columns.update(dict.fromkeys(record.fields))
         cells = _cells(record)
         if missing := [name for name in NEEDED if name not in cells]:
-            problems.append(f"row {record.line}: no column {', '.join(missing)}; it has {', '.join(record.fields)}")
+            held = f"it has {', '.join(record.fields)}"
+            problems.append(f"row {record.line}: no column {', '.join(missing)}; {held}; name the columns so")
             if rows == 1:
                 break
             continue
@@ -211,8 +212,7 @@ class _Names:
         if documents:
             which = ", ".join(sorted(set(documents.values()))[:5])
             return (), f"{len(documents)} documents have the name {name!r} ({which}); give each a name of its own"
-        near = difflib.get_close_matches(wanted, [*self._full, *self._short], n=1, cutoff=0.6)
-        return (), f"no document {name!r} in the corpus" + (f"; did you mean {near[0]!r}?" if near else "")
+        return (), f"no document {name!r} in the corpus{did_you_mean(wanted, [*self._full, *self._short])}"
 
 
 def _short_names(name: str) -> set[str]:

@@ -21,7 +21,7 @@ from fathom.models.failures import Failure, shorten
 from fathom.models.form import PromptForm
 from fathom.models.overflow import Overflow, fit, parse_policy
 from fathom.models.protocol import Call, RequestError
-from fathom.plugins.names import unknown
+from fathom.plugins.names import did_you_mean, unknown
 from fathom.tokens.length import WIDEST, parse_length
 from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply
@@ -122,9 +122,10 @@ def baseline_client(model: str, tokenizer: Callable[[], Tokenizer]) -> BaselineC
     """
     name, _, query = model.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = sorted(set(options) - {"window", "truncate"})
-    if unknown or (query and not options):
-        raise FathomError(f"model {model!r}: unknown option {(unknown or [query])[0]!r}; expected window, truncate")
+    strange = [*sorted(set(options) - {"window", "truncate"}), *([query] if query and not options else [])]
+    if strange:
+        hint = did_you_mean(strange[0], ("window", "truncate"))
+        raise FathomError(f"model {model!r}: unknown option {strange[0]!r}; expected window, truncate{hint}")
     if "truncate" in options and "window" not in options:
         raise FathomError(f"model {model!r}: truncate needs a window, as in {name}?window=4k&truncate=middle")
     window = parse_length(options["window"], WIDEST) if "window" in options else None

@@ -8,7 +8,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR
@@ -24,7 +24,7 @@ from fathom.documents.sources.finder import in_short
 from fathom.documents.world import STATE
 from fathom.parallel.units import Engine
 from fathom.plugins import loading
-from fathom.printing import printable, readable
+from fathom.printing import printable, readable, several
 from fathom.score.checks import check_scorer
 from fathom.suites import suitefile
 from fathom.suites.build.clusters import shared_clusters
@@ -33,7 +33,7 @@ from fathom.suites.build.items import Contexts, Part, expected
 from fathom.suites.build.material import Material, Reading, gather
 from fathom.suites.build.notes import counted_otherwise
 from fathom.suites.build.units import built_tasks
-from fathom.suites.compose import CountedTexts
+from fathom.suites.compose import CorpusTooSmallError, CountedTexts
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile.pools import shared_contexts
 from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
@@ -114,12 +114,13 @@ def build(
     try:
         material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading, allow_unread=allow_unread)
         kept = out.with_name(f"{out.name}.part")
-        built = built_tasks(wanted, material, inputs, engine, kept) if engine is not None else None
-        with suitefile.fresh_folder(out) as folder:
-            manifest = _write(folder, wanted, inputs, material, counter, progress, built, beside or Beside())
-            # Another build may have finished in the meantime.
-            if (current := _known(out, force)) is None or current["inputs"] != inputs:
-                _check_place(out, force)
+        with _naming_unread(material):
+            built = built_tasks(wanted, material, inputs, engine, kept) if engine is not None else None
+            with suitefile.fresh_folder(out) as folder:
+                manifest = _write(folder, wanted, inputs, material, counter, progress, built, beside or Beside())
+                # Another build may have finished in the meantime.
+                if (current := _known(out, force)) is None or current["inputs"] != inputs:
+                    _check_place(out, force)
         if engine is not None:
             kept.unlink(missing_ok=True)
     finally:
@@ -317,15 +318,31 @@ def _more_documents(pools: list[Any]) -> list[str]:
     return [f"{note}; give more documents" for note in shared_contexts(pools)]
 
 
+@contextmanager
+def _naming_unread(material: Material) -> Iterator[None]:
+    """An error about too few documents begins with those that could not be read, which may be why."""
+    try:
+        yield
+    except FathomError as error:
+        if not (isinstance(error.__cause__, CorpusTooSmallError) and (unread := _unread(material))):
+            raise
+        raise FathomError("\n  ".join([*unread, str(error)])) from error
+
+
+def _unread(material: Material) -> list[str]:
+    """What could not be read, in lines: the first ones of it."""
+    lines = [*in_short(material.bad), *material.problems[:SHOWN], *map(str, material.unread)]
+    more = len(material.problems) - SHOWN
+    return [*lines, f"and {several(more, 'more problem')}"] if more > 0 else lines
+
+
 def _why_nothing(wanted: BuildConfig, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:
     """Why there is no sample, and what could not be read."""
     if values and ("length" in values or not notes):  # there were samples, but none with the requested facets
         return suitefile.why_none(dict(wanted.where), values)
     # Without documents, notes on tasks say nothing.
     why = "; ".join(notes if material.languages() else material.notes) or "no document could be read"
-    lines = [*in_short(material.bad), *material.problems[:SHOWN], *map(str, material.unread)]
-    more = len(material.problems) - SHOWN
-    return "\n  ".join([why, *lines, *([f"and {more:,} more problems"] if more > 0 else [])])
+    return "\n  ".join([why, *_unread(material)])
 
 
 def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], material: Material) -> str:

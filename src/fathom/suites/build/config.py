@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import floor
+from pathlib import Path
 
 from fathom.documents.corpus import Fields, is_world
 from fathom.documents.sources.lock import LOCK, data_folder
-from fathom.plugins.names import unknown
+from fathom.plugins.names import beside, unknown
 from fathom.suites.registry import get_task, suite_name, suites, task_name, tasks
 from fathom.suites.settings import BuildSettings
 from fathom.tokens.length import format_length
@@ -262,6 +263,9 @@ def _suite_of_tasks(names: str) -> Suite:
     wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
         raise FathomError("name a suite or tasks to build (see `fathom list suites` and `fathom list tasks`)")
+    if len(wanted) == 1 and "/" in wanted[0]:
+        path = Path(wanted[0])
+        raise FathomError(f"{path}: no such suite folder{beside(path) or '; `fathom build` writes one'}")
     if len(wanted) == 1 and task_name(wanted[0]) not in tasks():
         raise unknown("suite or task", wanted[0], {**suites(), **tasks()})
     known = tuple(dict.fromkeys(get_task(name).name for name in wanted))

@@ -10,6 +10,7 @@ from random import Random
 from typing import TypeAlias, TypeGuard
 
 from fathom.documents.sources.errata import Erratum
+from fathom.printing import several
 from fathom.suites.build.clusters import cluster_of
 from fathom.suites.build.config import RECORDS, BuildConfig, not_given
 from fathom.suites.build.gold import GoldChecks
@@ -507,7 +508,8 @@ def _item(
             except UnfitError:
                 continue
             except CorpusTooSmallError as error:
-                held = f"{len(resources.noise):,} document(s) in language {resources.language!r} to fill contexts with"
+                documents = several(len(resources.noise), "document")
+                held = f"{documents} in language {resources.language!r} to fill contexts with"
                 hint = "give more, drop the length, or choose other languages with `languages`"
                 raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
             except FathomError as error:

@@ -17,6 +17,12 @@ from fathom.types import CandidatePool, LeftOut, Resources, Sample, Task
 
 SHOWN = 3  # tasks listed if many share a note, and questions that are not asked
 QUOTED = 80  # characters of a question in a note
+ADVICE = {
+    "questions with answers": ". Give a table of questions about the documents with `questions` FILE, or have a model "
+    "draft them (`fathom draft`)",
+    "a summary of each document": ". Name the field that has it, as in `corpus` FILE.jsonl?summary=FIELD",
+}
+"""What to do about documents without what a task needs."""
 
 
 def counted_otherwise(wanted: BuildConfig) -> list[str]:
@@ -43,7 +49,8 @@ def short(wanted: BuildConfig, task: Task, resources: Resources, made: int) -> l
     texts = f"texts that fit a prompt of {format_length(wanted.lengths[0])} tokens"
     if wanted.common:
         texts = "texts that fill prompts of every length"
-    return [f"{task.name}: skipped {where}: no usable document; the task needs {task.needs}, and {texts}"]
+    advice = ADVICE.get(task.needs, "") if wanted.corpus and not wanted.questions else ""
+    return [f"{task.name}: skipped {where}: no usable document; the task needs {task.needs}, and {texts}{advice}"]
 
 
 def questions_left_out(task: Task, left_out: Sequence[LeftOut]) -> list[str]:
