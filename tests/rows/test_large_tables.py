@@ -211,7 +211,7 @@ def test_numbers_do_not_depend_on_the_threads_of_polars(
     write_rows(to_frame(made), tmp_path / "rows.parquet")
 
     monkeypatch.setattr(sys, "argv", ["", str(tmp_path / "rows.parquet")])
-    exec(MEASURED, {})
+    exec(MEASURED, {})  # noqa: S102  # as the other process does
     threads, *one = capsys.readouterr().out.splitlines()
     assert threads == "1 10"  # conftest.py says so
     code = [sys.executable, "-c", MEASURED, str(tmp_path / "rows.parquet")]
