@@ -150,7 +150,9 @@ def test_a_page_drawn_by_processes_is_that_of_one(frame: pl.DataFrame, monkeypat
 @pytest.mark.slow
 def test_boards_made_by_processes_are_those_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def built(name: str) -> dict[str, bytes]:
-        build_site(SiteSettings(examples=False, boards=("ada", "hundred")), tmp_path / name)
+        build_site(
+            SiteSettings(examples=False, boards=("ada", "hundred", "leader-32k", "leader-128k")), tmp_path / name
+        )
         files = (path for path in (tmp_path / name).rglob("*") if path.is_file())
         return {str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files}
 
