@@ -38,7 +38,7 @@ if MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.d
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 gc.disable()  # until all is collected, which makes no cycles worth looking for
-gc.set_threshold(10_000)  # and then less often: a twelfth of the time of all tests was that
+gc.set_threshold(10_000)  # and then less often: a tenth of the time of tests was that
 
 
 def pytest_xdist_auto_num_workers() -> int:
