@@ -271,9 +271,9 @@ LEFT_OUT_OF_QUICK = (
     "kill run of an offline baseline", "kill compress select", "kill report", "two at once: run of a baseline",
     "two at once: build", "full disk: run of a baseline", "full disk: judge", "full disk: rows", "full disk: report",
     "kill run against a faulty server", "kill judge", "full disk: build", "faults of servers",
-    "relabel rows", "relabel bundles",
+    "flipped bits", "hostile command lines", "relabel rows", "relabel runs", "relabel bundles",
 )  # fmt: skip
-"""Another part shows it of another command, or a test in ``tests/run``, ``tests/stats`` or ``tests/board``."""
+"""Another part shows it of another command, or a test of its own in ``tests`` does."""
 FIGURES = ("cases", "repeated", "lost", "silent", "tracebacks")
 
 

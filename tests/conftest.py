@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import httpcore2
 import hypothesis
 import pytest
 
@@ -28,8 +31,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Workers and the processes of tests fill the cores already; threads of theirs would only wait for each other.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 
+# Many tests write small databases, each commit of which waits for the disk: where there is room, they are in memory.
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
+if MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free >= ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 gc.disable()  # until all is collected, which makes no cycles worth looking for
+gc.set_threshold(10_000)  # and then less often: a tenth of the time of tests was that
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -79,6 +88,28 @@ def no_process_stays() -> Iterator[None]:
     """Processes that a test started end with it, also where it failed."""
     yield
     end_all()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once() -> Iterator[None]:
+    """Each client of a server would read those of all authorities, which takes longer than its requests."""
+    read = httpcore2.default_ssl_context
+    contexts = cache(lambda *where: read(_trust_env=where[0]))
+    with pytest.MonkeyPatch.context() as patch:
+        names = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+        patch.setattr(
+            httpcore2,
+            "default_ssl_context",
+            lambda *, _trust_env=True: contexts(_trust_env, *map(os.environ.get, names)),
+        )
+        yield
+
+
+@pytest.fixture(autouse=True)
+def plain_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inspect draws a coloured traceback of every failed request, which is most of what such tests would cost."""
+    if (drawing := sys.modules.get("inspect_ai.model._model")) is not None:
+        monkeypatch.setattr(drawing, "format_traceback", lambda *error: ("", ""), raising=False)
 
 
 @pytest.fixture

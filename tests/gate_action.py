@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class Runner:
 
     def run(self, **inputs: str) -> Ended:
         """Run the action with inputs, whose ``_`` stand for ``-``."""
-        action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+        action = read_action()
         named = {name.replace("_", "-"): value for name, value in inputs.items()}
         assert set(named) <= set(action["inputs"])
         known = {f"inputs.{name}": str(one["default"]) for name, one in action["inputs"].items()}
@@ -87,6 +88,13 @@ class Runner:
         return ended.returncode, ended.stdout, dict(line.split("=", 1) for line in lines)
 
 
+@cache
+def read_action() -> dict[str, Any]:
+    """What action.yml says."""
+    action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    return action
+
+
 def replaced(text: str, known: Mapping[str, str]) -> str:
     """A text with its expressions replaced."""
     return EXPRESSION.sub(lambda found: value(found[1], known), text)
@@ -106,9 +114,12 @@ def value(expression: str, known: Mapping[str, str]) -> str:
     return expression[1:-1] if expression.startswith("'") else known.get(expression, "")
 
 
-def program(folder: Path, name: str, script: str) -> None:
-    """A program of a Python script, for the interpreter of the tests."""
+def program(folder: Path, name: str, script: str, *, alone: bool = True) -> None:
+    """A program of a Python script, for the interpreter of the tests; alone, with the standard library only.
+
+    It starts in a third of the time then.
+    """
     folder.mkdir(exist_ok=True)
     path = folder / name
-    path.write_text(f"#!{sys.executable}\n{script}", "utf-8")
+    path.write_text(f"#!{sys.executable}{' -IS' if alone else ''}\n{script}", "utf-8")
     path.chmod(0o755)

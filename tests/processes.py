@@ -48,13 +48,14 @@ class Program:
 
     Attributes:
         pid: Its number.
+        stdin: What it reads, where that is a pipe.
         stdout: What it prints, where that is a pipe.
         stderr: What it says, where that is a pipe.
         returncode: Its exit code, or the negative number of the signal that ended it; None as long as it may run.
     """
 
-    def __init__(self, pid: int, ended: int, stdout: BinaryIO | None, stderr: BinaryIO | None) -> None:
-        self.pid, self.stdout, self.stderr = pid, stdout, stderr
+    def __init__(self, pid: int, ended: int, *pipes: BinaryIO | None) -> None:
+        self.pid, (self.stdin, self.stdout, self.stderr) = pid, pipes
         self.returncode: int | None = None
         self._ended = ended
 
@@ -102,6 +103,7 @@ _started: list[Program] = []
 def start_program(
     program: str,
     *words: str | Path,
+    stdin: int | None = None,
     stdout: int | None = None,
     stderr: int | None = subprocess.PIPE,
     env: Mapping[str, str] | None = None,
@@ -112,6 +114,7 @@ def start_program(
     Args:
         program: The source.
         words: What follows in ``sys.argv``.
+        stdin: ``subprocess.PIPE`` for a pipe; by default there is nothing to read.
         stdout: Where its standard output goes, as for ``subprocess``; by default to that of the tests.
         stderr: Where its standard error goes, as for ``subprocess``; by default to a pipe.
         env: Its environment; by default that of this process.
@@ -124,7 +127,8 @@ def start_program(
         "env": dict(os.environ if env is None else env),
     }
     data = json.dumps(order).encode()
-    (ended, ends), nothing = os.pipe(), os.open(os.devnull, os.O_RDONLY)
+    ended, ends = os.pipe()
+    nothing, fed = os.pipe() if stdin == subprocess.PIPE else (os.open(os.devnull, os.O_RDONLY), None)
     (printed, out), (said, errors) = _ends(stdout, 1), _ends(stderr, 2)
     starter = _starter()
     socket.send_fds(starter, [len(data).to_bytes(8)], [nothing, out, errors, ends])
@@ -132,7 +136,7 @@ def start_program(
     for number in {nothing, ends, *([out] if printed else ()), *([errors] if said else ())}:
         os.close(number)
     pid = int.from_bytes(starter.recv(8, socket.MSG_WAITALL))
-    _started.append(Program(pid, ended, printed, said))
+    _started.append(Program(pid, ended, None if fed is None else os.fdopen(fed, "wb"), printed, said))
     return _started[-1]
 
 
@@ -150,7 +154,7 @@ def end_all() -> None:
         process = _started.pop()
         process.kill()
         process.wait()
-        for pipe in (process.stdout, process.stderr):
+        for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
                 pipe.close()
 

@@ -38,7 +38,7 @@ def runner(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> Runne
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (SRC, os.environ.get("PYTHONPATH")))))
     for one in runs.iterdir():
         (tmp_path / one.name).symlink_to(one)
-    program(tmp_path / "bin", "fathom", FATHOM)
+    program(tmp_path / "bin", "fathom", FATHOM, alone=False)
     return Runner(tmp_path, tmp_path / "bin", {"baseline": runs})
 
 

@@ -15,7 +15,9 @@ LENGTHS = (2048, 4096, 6144, 8192, 16384, 32768)
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("instrument") / "suite"
-    return api.build("kv_retrieval,passkey", folder, lengths=LENGTHS, items=30, corpus=["world?seed=5"]).folder
+    return api.build(
+        "kv_retrieval,passkey", folder, lengths=LENGTHS, items=30, corpus=["world?seed=5"], tokenizer="words"
+    ).folder
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ GROUPS = (
 )
 
 
+@cache
 def read_by_the_engine() -> set[str]:
     """The names of all attributes that are read below the commands, except where settings are declared."""
     found: set[str] = set()

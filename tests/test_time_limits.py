@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the pl
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_limits, "SECONDS", 0.05)
+    monkeypatch.setattr(time_limits, "AGAIN", 0.05)
 
 
 def busy(seconds: float = 20.0) -> None:

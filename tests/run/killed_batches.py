@@ -1,8 +1,8 @@
 """Runs in batches that are killed at random points until they are done.
 
 Kills happen when the provider gets a request, before or after it has done what it was asked for (so also between a
-batch and the note of its name), and at any time in between. A process that has loaded everything (the nursery) forks
-one that runs, because loading takes longer than the run.
+batch and the note of its name), and at any time in between. A process that has loaded everything (the nursery, itself
+a fork of the starter of all tests) forks one that runs, because loading takes longer than the run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from run_suites import make_suite
 from fathom.run import replies
 from fathom.runfile.judgements import judgements, spent
 from judged_runs import make_run, sample
+from processes import start_program
 
 NURSERY = """
 import importlib, os, sys, warnings
@@ -98,8 +98,8 @@ class Nursery:
     def __init__(self, prices: Path, settle: float = 1.0) -> None:
         keys = {f"{name}_API_KEY": "key-of-a-test" for name in ("OPENAI", "ANTHROPIC", "GOOGLE")}
         env = {**os.environ, "FATHOM_PRICES": str(prices), **keys}
-        pipe, program = subprocess.PIPE, [sys.executable, "-c", NURSERY, str(settle)]
-        self._process = subprocess.Popen(program, env=env, stdin=pipe, stdout=pipe, text=True)
+        pipe = subprocess.PIPE
+        self._process = start_program(NURSERY, str(settle), env=env, stdin=pipe, stdout=pipe, stderr=None)
 
     def __enter__(self) -> Self:
         assert self._line() == "ready"
@@ -107,11 +107,11 @@ class Nursery:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
 
     def _line(self) -> str:
         assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+        return self._process.stdout.readline().decode().strip()
 
     def warm_up(self, place: Path, kind: type[BatchServer]) -> None:
         """Load what a run loads, so that those to come need not."""
@@ -124,7 +124,7 @@ class Nursery:
     def start(self, *words: str | Path | int) -> int:
         """Start a run; the number of its process."""
         assert self._process.stdin is not None
-        self._process.stdin.write("\t".join(map(str, words)) + "\n")
+        self._process.stdin.write(("\t".join(map(str, words)) + "\n").encode())
         self._process.stdin.flush()
         return int(self._line())
 

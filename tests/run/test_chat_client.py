@@ -44,12 +44,6 @@ MODELS = (
 CALL = Call("sample", 2, 7, 96)
 
 
-@pytest.fixture(autouse=True)
-def plain_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inspect draws a coloured traceback of every failed request, which is most of what these tests would cost."""
-    monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
-
-
 def completion(message: object, finish: object = "stop", **more: object) -> dict[str, Any]:
     usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
     choices = [{"index": 0, "message": message, "finish_reason": finish}]

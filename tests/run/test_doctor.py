@@ -31,9 +31,8 @@ KEY = "sk-0123456789abcdefghij"
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key of the machine, and no coloured tracebacks, which are most of what these tests would cost."""
+    """No key of the machine."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
 
 
 def diagnose(faults: Faults, model: str = "openai/tiny", path: str = "/v1", **options: object) -> Diagnosis:

@@ -43,12 +43,6 @@ def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def plain_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inspect draws a coloured traceback of every failed request, which is most of what these tests would cost."""
-    monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
-
-
-@pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Judge:
     """A judge in this process, whatever its name."""
     there = Judge()
@@ -303,7 +297,6 @@ def test_tokens_and_cost_are_the_judges_own(tmp_path: Path, here: Judge) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("plain_tracebacks")
 def test_a_server_that_stumbles(tmp_path: Path) -> None:
     def script(number: int, before: int) -> Act:
         if number == 0 and before == 0:
@@ -327,7 +320,6 @@ def test_a_server_that_stumbles(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("plain_tracebacks")
 def test_a_server_that_goes_away_in_the_middle(tmp_path: Path) -> None:
     run = answers(tmp_path / "run", 40)
     with ExitStack() as life:

@@ -38,12 +38,6 @@ from judged_runs import sample as judged
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
 
-@pytest.fixture(autouse=True)
-def plain_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inspect draws a coloured traceback of every failed request, which is most of what these tests would cost."""
-    monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
-
-
 NO_SEED = refusal(400, "Unknown parameter: 'seed'.")
 
 

@@ -46,7 +46,6 @@ TASKS: Mapping[str, Task] = {
 def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fathom.models.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner.task_cap", lambda task: TASKS[task].max_output_tokens)
-    monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
 
 
 @pytest.fixture

@@ -27,12 +27,6 @@ from fathom.types import FathomError, Reply
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
 
-@pytest.fixture(autouse=True)
-def _plain_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inspect draws a coloured traceback of every failed request, which is most of what these tests would cost."""
-    monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
-
-
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as running:

@@ -8,17 +8,21 @@ results do not depend on it.
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from fathom.storage.atomic import whole_file
 from fathom.storage.foreign import open_regular
 from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
@@ -138,6 +142,14 @@ def _in_one_thread(work: Callable[[Unit], Result], unit: Unit) -> Result:
         return work(unit)
 
 
+@lru_cache(maxsize=1)
+def _loaded_libraries(modules: int) -> "ThreadpoolController":
+    """The libraries whose threads can be limited; to look for them takes longer than many an analysis."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 class _Limit:
     """One thread for linear algebra, from when the first needs it until the last has ended, in any thread."""
 
@@ -145,10 +157,9 @@ class _Limit:
         self._lock, self._users, self._limits = Lock(), 0, ExitStack()
 
     def enter(self) -> None:
-        from threadpoolctl import threadpool_limits
-
         with self._lock:
-            self._limits.enter_context(threadpool_limits(1))  # again, for libraries that were loaded since
+            loaded = _loaded_libraries(len(sys.modules))  # again, for libraries that were loaded since
+            self._limits.enter_context(loaded.limit(limits=1))
             self._users += 1
 
     def leave(self) -> None:

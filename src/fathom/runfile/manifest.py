@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -283,6 +284,7 @@ def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Map
             )
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)

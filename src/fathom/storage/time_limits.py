@@ -11,6 +11,8 @@ from contextlib import contextmanager
 
 SECONDS = 60.0
 """For a text of any size."""
+AGAIN = 1.0
+"""Seconds until code that has caught the end of its time is told again."""
 CHARACTERS_PER_SECOND = 10_000
 """The least speed beyond it; readers are a hundred times faster."""
 
@@ -46,7 +48,7 @@ def within_time(size: int) -> Iterator[None]:
 
     before = signal.signal(signal.SIGVTALRM, stop)
     try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 1.0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN)
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
