@@ -239,7 +239,6 @@ def group_scores(
     Args:
         rows: A rows table; may be empty.
         known: Its questions (:func:`fathom.analysis.questions.asked`).
-        by: Dimensions.
         measures: Any of ``MEASURES``.
         seed: Seed of the intervals.
     """
@@ -300,9 +299,6 @@ class _Cell:
     """One model in one group.
 
     Attributes:
-        asked: The model.
-        dimension: Dimension of the groups.
-        group: The group.
         columns: Measure and n of each column.
         clusters: The cluster of each question.
         values: Scores, questions x columns.
@@ -350,7 +346,6 @@ def _differences(
 
     Args:
         groups: The group of each question, null without one.
-        names: The groups.
         clusters: The cluster of each question.
         values: Scores, questions x columns.
         seed: Seed of the replicates.
@@ -390,8 +385,6 @@ def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, 
 
     Args:
         totals: Sums of the scores of each cluster in each group, clusters x groups x columns.
-        counts: Their numbers.
-        seed: Seed of the replicates.
     """
     size = counts.shape[1:]
     present = np.asarray(counts.any(axis=2))

@@ -122,10 +122,7 @@ class Graded:
     """Rows of one task that one grader scored.
 
     Attributes:
-        task: Name of the task.
-        metric: Name of the score.
         grader: Name of the rule or judge.
-        scored: Rows that it scored.
         failed: Rows with a reply that it could not score, for example because a judge's reply was unreadable.
     """
 

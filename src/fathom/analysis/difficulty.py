@@ -104,7 +104,6 @@ def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[ModelReplies])
     Args:
         tiers: Names from ``checked_tiers``: of a model with one variant, with its provider or without, or
             ``model · variant``.
-        known: The models with their replies.
 
     Raises:
         FathomError: There is no such model, it has several variants or providers, or two names are of the same model.

@@ -253,7 +253,6 @@ def reach(
     Args:
         lengths: Lengths in tokens, ascending.
         curves: The curve in the first row, and its replicates.
-        thresholds: The threshold, and that of each replicate.
         interpolated: Whether the point is where the curve, linear in log length, crosses the threshold; otherwise it
             is the last length that passes.
         base: Number of lengths at the start of which only one must reach the threshold: the curve begins there.

@@ -82,11 +82,9 @@ class Flip:
     """A sample that one of the two got right and the other wrong (scores from 0.5 count as right).
 
     Attributes:
-        task: Name of the task.
         length: Length in tokens.
         sample: Its id.
         candidate: Score of the candidate, averaged over epochs.
-        baseline: Score of the baseline.
     """
 
     task: str

@@ -193,7 +193,6 @@ def without(rows: pl.LazyFrame, gone: pl.DataFrame) -> pl.LazyFrame:
     """Rows without those of some questions; closed-book rows are kept.
 
     Args:
-        rows: Rows.
         gone: The questions, by the columns that name them.
 
     Returns:

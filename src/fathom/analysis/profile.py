@@ -100,12 +100,7 @@ def measured_from_start(profile: Profile) -> Profile:
 
 
 def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
-    """The profile at some of its lengths.
-
-    Args:
-        profile: The profile.
-        keep: Which lengths.
-    """
+    """The profile at some of its lengths."""
     return replace(
         profile,
         lengths=profile.lengths[keep],
@@ -130,7 +125,6 @@ def interval_over(profile: Profile, columns: NDArray[np.bool_]) -> Interval:
     """The interval of the mean over some lengths.
 
     Args:
-        profile: The profile.
         columns: Which lengths; at least one, all of them with a mean.
     """
     exact = None if profile.clusters is None else exact_interval(profile.clusters.at(columns))
@@ -198,7 +192,6 @@ def _task_profiles(
         grid: Its scores.
         asked: The weight of the prior, and the clusters of its stratum, of each profile.
         seed: Seed of the replicates.
-        replicates: Number of replicates.
         base: See :func:`profiles`.
     """
     size = len(grid.lengths)

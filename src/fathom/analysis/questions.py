@@ -23,7 +23,6 @@ class ModelReplies:
     """The scored replies of one model and variant.
 
     Attributes:
-        model: Name of the model.
         variant: Name of the variant, "" if there is only one.
         about: One row for each question with a score, sorted by name: ``name``, ``suite``, ``task``,
             ``item``, ``cluster`` (``fathom.stats.columns.cluster_name``), ``sample``, ``language``, ``length``,

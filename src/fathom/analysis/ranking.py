@@ -36,7 +36,6 @@ class Ranked:
     """A ranked model.
 
     Attributes:
-        model: Name of the model.
         variant: Name of the variant, "" if there is only one.
         mean: Its score on everything that it was asked: the average of all tasks (:func:`average_scores`), or the mean
             over questions.
@@ -79,7 +78,6 @@ def ranking_of(
         tables: Grids of all models (:func:`fathom.analysis.grid.grids`).
         averages: Their averages (:func:`fathom.analysis.average.average_scores`).
         seed: Seed of the replicates.
-        replicates: Number of replicates.
 
     Returns:
         The models that can be compared with another one, or the only model.
@@ -96,7 +94,6 @@ def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScor
 
     Args:
         ready: The profiles.
-        averages: Their averages.
     """
     scores = [_Score.of(average) for average in averages if average.task == ALL and average.mean is not None]
     own = {(profile.model, profile.variant): profile for profile in ready if profile.task == ALL}
@@ -113,7 +110,6 @@ def ranking_of_questions(
     Args:
         models: Models with their questions, or the means of these; those with a cell without a score are left out.
         seed: Seed of the replicates.
-        replicates: Number of replicates.
     """
     whole = [
         means

@@ -29,7 +29,6 @@ class Corrected:
 
     Attributes:
         profile: The profile.
-        base: Its base.
         lengths: Lengths in tokens; that of the base is the mean of its lengths.
         ability: Score minus chance, may be negative; shape (1 + lengths,).
         draws: Replicates of ``ability``.
@@ -133,7 +132,6 @@ def kept_length(profile: Corrected, share: float) -> Reach:
     ``fathom.analysis.effective``.
 
     Args:
-        profile: A profile above chance.
         share: Share of the base ability, between 0 and 1.
     """
     curve, draws = falling_fit(profile.ability[None], profile.items), falling_fit(profile.draws, profile.items)

@@ -207,9 +207,6 @@ def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
 def check_suffix(path: Path) -> None:
     """Checks that a file is an ``.npz`` file.
 
-    Args:
-        path: The file.
-
     Raises:
         FathomError: Its suffix is wrong.
     """

@@ -193,8 +193,6 @@ def check_scores(source: str, models: Sequence[str], items: Sequence[str], score
 
     Args:
         source: Their source, for messages.
-        models: Names.
-        items: Names.
         scores: Shape (M, N); NaN for gaps.
 
     Raises:

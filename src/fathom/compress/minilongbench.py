@@ -43,7 +43,6 @@ class MiniBenchmark:
         subset: The items to ask.
         items: All N items of the benchmark.
         tasks: Task of each of them.
-        categories: Category of each.
         weights: Share of each in the benchmark's score, shape (N,).
         parameters: Of all N items.
     """
@@ -75,14 +74,12 @@ class MiniScore:
     """The scores of one model from a subset.
 
     Attributes:
-        model: Its name.
         predicted: The whole benchmark's score, predicted.
         direct: Mean over categories of the mean over tasks of the observed scores.
         weighted: Mean of the observed scores, by the weights of the subset's members: the shares of their
             clusters, which the released code does not use. For the published subset it is the direct score.
         categories: Predicted score of each category.
         tasks: Predicted score of each task.
-        direct_categories: Direct score of each category.
         items: Number of the subset's items with a score.
         full: The whole score itself, if all items have one.
     """

@@ -110,7 +110,6 @@ def study(
             ``categories`` ``measured``.
         matrix: Scores of all models on all items.
         plan: What the studies have in common; its embeddings are the one kind that is given.
-        asked: What is asked of this one.
         kinds: Kinds of embeddings by name.
 
     Raises:
@@ -152,7 +151,6 @@ def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> 
     (MiniLongBench, figures 5 and 13.)
 
     Args:
-        mini: The subset.
         matrix: Scores of all models on all items.
         known: Numbers of the models that the subset was chosen with.
 
@@ -311,7 +309,6 @@ def neighbourhoods(
         mini: The subset with its items.
         tasks: Only items of these tasks; by default all, which takes half a minute for 5,000.
         perplexity: Approximate number of neighbours of an item.
-        seed: Seed of t-SNE.
 
     Returns:
         Columns ``item``, ``task``, ``category``, ``chosen``, ``x`` and ``y``.

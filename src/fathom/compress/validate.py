@@ -333,7 +333,6 @@ def reach(
 
     Args:
         matrix: Scores of models.
-        width: The half-width.
         splits: Known and new models, see ``validate.splits_of``.
         budget: Most items of an adaptive evaluation; by default all.
         workers: Processes, None for one for each core; or another engine (``fathom.parallel.units``).

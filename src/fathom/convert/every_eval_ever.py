@@ -36,7 +36,6 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
 
     Args:
         material: Rows, figures and replies.
-        out: The folder.
         choices: ``organization`` and ``relationship`` describe the evaluator.
 
     Raises:

@@ -28,7 +28,6 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
 
     Args:
         material: Figures.
-        out: The folder of the repository.
         choices: ``dataset`` is required; ``task_ids`` says what the data set's ``eval.yaml`` calls the tasks.
 
     Raises:

@@ -34,7 +34,6 @@ class RunFolder:
     """A run among the sources.
 
     Attributes:
-        folder: Its folder.
         suite: Name of its suite in the rows.
         system: Its model and variant in the rows.
         manifest: Its ``run.json``, which has no secrets.

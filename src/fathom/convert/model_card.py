@@ -27,7 +27,6 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Merges the figures into the metadata of a model card; the text below stays as it is.
 
     Args:
-        material: Figures.
         out: A README.md, or the folder of the repository.
         choices: ``dataset`` names the data set; with ``force`` our earlier figures are replaced. Those of others stay.
 

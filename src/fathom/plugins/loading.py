@@ -36,9 +36,7 @@ class Plugin:
     """A file in use.
 
     Attributes:
-        path: Its path.
         sha256: Hash of its bytes.
-        module: Its module.
         named: Whether it was named now; otherwise a suite or a run uses it.
     """
 

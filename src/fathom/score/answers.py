@@ -351,7 +351,6 @@ def stated_number(reply: str, asked: str = "") -> str | None:
     those given together, are ignored; if none is stated, the first number is used.
 
     Args:
-        reply: The whole reply.
         asked: The question; "" if unknown.
     """
     text = readable(reply)
@@ -403,7 +402,6 @@ def given_uuid(reply: str, key: str = "") -> str | None:
     two in a sentence. Rejected UUIDs, those given together, and one amid a long text (``_buried``) are ignored.
 
     Args:
-        reply: The whole reply.
         key: The key in question, or a text that names it; "" if unknown.
     """
     whole = readable(reply).lower()
@@ -503,7 +501,6 @@ def digits(reply: str, size: int = 0) -> str | None:
     given together, are ignored; so is one in a list of others, or amid a long text (``_buried``).
 
     Args:
-        reply: The whole reply.
         size: Number of digits; 0 if unknown.
     """
     text = readable(reply, longest=size)
@@ -878,7 +875,6 @@ def words_score(
     """Token F1 of the answer in words with the nearest gold answer; ``detail`` says if the reply contains one.
 
     Args:
-        reply: The whole reply.
         gold: Gold answers, at least one.
         language: ``zh`` splits words with jieba.
         grader: Name of the rule.

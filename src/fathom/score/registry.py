@@ -109,12 +109,7 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
 
 
 def row_of(reply: str, sample: Sample) -> ScoringRow:
-    """A reply to a sample as the input of a scorer; official rules use its inputs ``dataset`` and ``classes``.
-
-    Args:
-        reply: The reply.
-        sample: The sample.
-    """
+    """A reply to a sample as the input of a scorer; official rules use its inputs ``dataset`` and ``classes``."""
     classes, dataset = sample.inputs.get("classes"), sample.inputs.get("dataset", sample.task)
     return ScoringRow(
         reply,
@@ -137,8 +132,6 @@ def strict_score(reply: str, sample: Sample, metric: str) -> Score:
 
     Args:
         reply: The reply.
-        sample: Its sample.
-        metric: Full name of the metric.
     """
     return get_scorer(metric, "strict")(row_of(reply, sample))
 

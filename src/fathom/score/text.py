@@ -50,7 +50,6 @@ def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en")
     """Word overlap of a prediction and an answer, as bags: harmonic mean of precision and recall.
 
     Args:
-        prediction: The predicted answer.
         answer: The gold answer, or several, of which the nearest counts.
         language: ``zh`` splits words with jieba; anything else at white space.
 

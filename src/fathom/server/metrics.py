@@ -38,7 +38,6 @@ class Metrics:
         server: ``board`` or ``studio``.
 
     Attributes:
-        registry: All of them.
         running: Requests in progress.
     """
 
@@ -82,7 +81,6 @@ class Metrics:
         """Adds what is read when metrics are asked for.
 
         Args:
-            store: The store.
             folders: Folders in which the server writes, by name.
             census: Counts what the store has.
         """
@@ -146,7 +144,6 @@ def exposed(address: str, registry: CollectorRegistry) -> Iterator[str]:
 
     Args:
         address: ``ADDRESS:PORT``. Whoever can reach it can read the metrics.
-        registry: The metrics.
 
     Raises:
         FathomError: The address is invalid, does not belong to this machine, or its port is taken.

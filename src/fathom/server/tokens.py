@@ -22,7 +22,6 @@ class Stored:
 
     Attributes:
         key: Its public part.
-        hash: Hash of the whole token.
         made: Time of creation, in UTC.
         expires: Time of expiry, in UTC.
     """

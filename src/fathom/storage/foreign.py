@@ -76,7 +76,6 @@ def read_regular(path: Path, most: int = MOST_READ) -> bytes:
     """The content of a file.
 
     Args:
-        path: The file.
         most: Maximum bytes.
 
     Raises:
@@ -118,7 +117,6 @@ def check_files(folder: Path, names: Iterable[str]) -> None:
 
     Args:
         folder: The folder.
-        names: Their names.
 
     Raises:
         FathomError: One is a link that leads out of the folder, or not a regular file.
@@ -174,8 +172,6 @@ def check_table(rows: int, columns: int, plain: int, size: int, cells: int = 0) 
     """Check what the header of a table states before its values are read.
 
     Args:
-        rows: Number of rows.
-        columns: Number of columns.
         plain: Bytes of the unpacked pages.
         size: Bytes of the file.
         cells: Number of values, if the header states it.
@@ -200,7 +196,6 @@ def time_limit(db: sqlite3.Connection, path: Path) -> Iterator[None]:
 
     Args:
         db: The file.
-        path: Its path.
 
     Raises:
         FathomError: Time is up.

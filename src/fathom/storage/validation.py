@@ -66,7 +66,6 @@ def from_record(kind: type[Value], record: object, where: str | None = None) -> 
     """A value from a record.
 
     Args:
-        kind: Its type.
         record: Plain values as JSON and TOML have them, or anything else.
         where: Name for messages; by default that of the type, and "" for none.
 
@@ -90,8 +89,6 @@ def from_toml(kind: type[Value], content: bytes, where: str) -> Value:
     """A value from the content of a TOML file.
 
     Args:
-        kind: Its type.
-        content: The content.
         where: The file, for messages.
 
     Raises:

@@ -45,8 +45,6 @@ class ImportedSample:
     """A sample that was read.
 
     Attributes:
-        id: Its id in the file.
-        task: Name of its task.
         language: ``en`` or ``zh``.
         bucket: Its length bucket in tokens.
         documents: Ids of its documents.
@@ -113,7 +111,6 @@ class Imported:
         samples: By id.
         documents: By id.
         problems: What could not be read and why, one line each; the first ones.
-        problem_count: Number of all problems.
     """
 
     samples: dict[str, ImportedSample] = field(default_factory=dict)

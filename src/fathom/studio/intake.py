@@ -96,7 +96,6 @@ class IntakeDocument:
     Attributes:
         document: The document.
         text: Its text.
-        sketch: Its sketch.
     """
 
     document: StudioDocument
@@ -220,8 +219,6 @@ def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | Non
     """A document of a corpus as one of the studio.
 
     Args:
-        document: The document.
-        counter: Counts its tokens.
         rules: How it is taken; None for the defaults.
     """
     rules = rules or IntakeRules()
@@ -341,7 +338,6 @@ def mark_near(
     """New documents, each with the most similar earlier or preceding one if they are nearly equal.
 
     Args:
-        taken: New documents.
         earlier: Sketches of others by id.
         near: Share of the shorter text from which two texts are nearly equal.
     """

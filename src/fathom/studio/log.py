@@ -60,7 +60,6 @@ class Entry:
         subject: Id of the sample, document or account.
         body: The event as canonical JSON.
         previous: Hash of the entry before.
-        hash: Hash of all of this.
     """
 
     number: int

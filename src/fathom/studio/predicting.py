@@ -51,9 +51,7 @@ def predict(
     """Have a model answer the questions of samples.
 
     Args:
-        samples: The samples, with questions.
         collection: Where their documents and tasks are.
-        asking: The model.
         closed_book: Whether to ask without the documents: what it answers correctly then, it knew.
         each: Called with each answer as soon as it comes, so that it can be stored.
 

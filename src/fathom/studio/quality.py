@@ -72,7 +72,6 @@ class Quality:
     Attributes:
         origin: Who made the samples; ``all`` for everybody.
         dimension: The dimension; ``all`` for the mean of all.
-        samples: Number of samples.
         mean: Mean level in [0, 1], each sample's ratings averaged first.
         interval: Its interval over samples.
         kappa: Fleiss' kappa; None with one rating of each sample.
@@ -103,7 +102,6 @@ class Making:
     Attributes:
         origin: Who made them.
         bucket: Their length bucket in tokens.
-        samples: Number of samples.
         minutes: Mean of people's time.
         interval: Its interval over samples; None for a single one.
     """
@@ -128,7 +126,6 @@ class Study:
         drawn: Number of samples in it.
         complete: Samples with all ratings.
         begun: Other samples with a rating.
-        raters: Number of raters.
         minutes: Mean time of a rating; None without one.
         qualities: What complete samples are like, by origin and dimension.
     """
@@ -154,7 +151,6 @@ def rated_samples(histories: Iterable[History], design: Design, studio: str) -> 
     """The samples of the study, drawn evenly over first origins, tasks, languages and lengths.
 
     Args:
-        histories: All samples.
         design: Says how many are rated.
         studio: Hash of the studio's first entry.
     """
@@ -265,7 +261,6 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
     """How long people worked on accepted samples, by origin and length.
 
     Args:
-        histories: All samples.
         design: Has the seed of the intervals.
     """
     minutes: defaultdict[tuple[Origin, int], list[float]] = defaultdict(list)
@@ -288,10 +283,8 @@ def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]
     """A table of a studio.
 
     Args:
-        store: The store.
         topic: Time and cost by ``state``, ``sample`` or ``task``; time by ``origin`` and length; the ``quota`` of each
             task, language and length; the ``agreement`` of reviewers; the ``audit`` sample; the ``quality`` study.
-        design: The design.
 
     Raises:
         BrokenLogError: The log is damaged.

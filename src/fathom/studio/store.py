@@ -149,7 +149,6 @@ class Store(Database):
 
         Args:
             document: Its facts.
-            content: Its text.
             by: Who adds it; see ``states.check_new_document``.
             sketch: Version and content of its sketch; None for none.
 
@@ -192,7 +191,6 @@ class Store(Database):
         """Records the compliance review of a document, or that it is exhausted.
 
         Args:
-            action: The review.
             by: Who acts.
             was: The state that they saw; None if it does not matter.
 

@@ -73,8 +73,6 @@ def write_suite(
     """Write accepted samples as a suite; a suite in the folder is replaced.
 
     Args:
-        collection: The samples.
-        out: The folder.
         options: How; None for the defaults.
         progress: Called with the numbers of samples written and of all.
 
@@ -150,7 +148,6 @@ def recipes_of(
     """One sample as recipes: without its context if wanted, at its length, and at shorter ones.
 
     Args:
-        sample: The sample.
         collection: Where its documents and its task are.
         counter: Measures prompts.
         options: What is wanted; None for the sample at its length alone.

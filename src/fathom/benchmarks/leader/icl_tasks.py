@@ -103,7 +103,6 @@ class Demonstrations:
 
     Attributes:
         form: Their format.
-        shots: The demonstrations.
         sizes: Tokens that each adds to a prompt, by index, as far as counted.
     """
 
@@ -166,7 +165,6 @@ def in_rounds(labels: Sequence[Sequence[str]], rng: Random) -> list[list[int]]:
     it, if there is one left.
 
     Args:
-        labels: The labels of each demonstration.
         rng: Random generator.
 
     Returns:
@@ -296,7 +294,6 @@ class Instance:
     Attributes:
         dataset: Name of the data set.
         shot: The question.
-        demonstrations: The demonstrations.
         rounds: Indices of demonstrations, by rounds, in the order in which lengths use them.
         lengths: Lengths of the build.
         taken: Indices of the demonstrations at each length, as far as computed.

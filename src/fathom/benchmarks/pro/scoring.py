@@ -77,9 +77,6 @@ def answered(reply: str) -> Answered:
     or a label such as ``Answer:``; the whole reply is then a second area, as it is the only one for the released
     code, so that a gold answer that looks like a marker is not lost. Without any of them there is only the whole
     reply.
-
-    Args:
-        reply: The whole reply.
     """
     text = without_reasoning(reply)
     if exact := list(_EXACT.finditer(text)):
@@ -103,7 +100,6 @@ def lines(area: str, gold: Collection[str]) -> list[str]:
     """The lines of an answer, folded, without blank lines, fences and duplicates.
 
     Args:
-        area: The answer.
         gold: Folded gold lines. A line equal to one of them is kept with its list marker; it is removed from any other.
     """
     by_form = {form: line for line in gold if (form := _form(line))}

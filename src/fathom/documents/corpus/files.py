@@ -89,7 +89,6 @@ class BoundedDocuments:
         """Add a document that is not kept yet.
 
         Args:
-            document: The document.
             size: Bytes of its text.
             always: Whether to keep it in any case.
 
@@ -183,7 +182,6 @@ class Corpus:
         spec: The specification that was read.
         fingerprint: Hash of the documents, their questions and summaries, in order.
         unread: Files that are not read, with the reason.
-        read: Number of files with documents.
         names: Names of the sources of all documents, each with its id; duplicates have that of the first one.
         without: Files of a readable format in which there is no document, with the reason of each. Those of tables and
             texts are among the problems too.

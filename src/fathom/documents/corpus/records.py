@@ -36,7 +36,6 @@ class Fields:
         title: A heading.
         language: ``en``, ``zh`` or the language's English name; detected if absent.
         id: The source's own name for the text, kept as ``meta["id"]``.
-        licence: The licence of the text.
     """
 
     text: str = "text"

@@ -477,7 +477,6 @@ def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Unread,
 
     Args:
         where: The folder, or the option that names it.
-        names: Their names.
         why: The reason and, if it helps, what to do.
     """
     return (Unread(path_text(where), why, tuple(map(path_text, sorted(names)))),) if names else ()

@@ -60,7 +60,6 @@ def read_long_lines(path: Path, long: int) -> Iterator[bytes | Iterator[bytes]]:
     """Yield the lines of a file without their line ends; of a long one its pieces, to be read before the next line.
 
     Args:
-        path: The file.
         long: Bytes from which a line is long.
 
     Raises:

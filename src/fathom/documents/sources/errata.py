@@ -107,7 +107,6 @@ def listed(errata: Mapping[str, Erratum], question: str, answers: Iterable[str])
     """The fingerprint under which errata list a question, with its answers or with any; None if they do not.
 
     Args:
-        errata: Errata by fingerprint.
         question: The question or request; "" for a summary of a whole text.
         answers: Its gold answers, or the summary.
     """

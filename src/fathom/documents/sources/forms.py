@@ -26,9 +26,7 @@ def from_fields(record: Mapping[str, object], where: str, names: Fields) -> Docu
     """A document from a record whose parts are in separate fields.
 
     Args:
-        record: The record.
         where: The source to record.
-        names: Names of its fields.
 
     Returns:
         The document; its language is "" if the record has none.
@@ -205,7 +203,6 @@ def with_texts(shape: LookupShape, record: Mapping[str, object], table: Mapping[
     """The record with the texts it refers to in the field ``texts``.
 
     Args:
-        shape: Its shape.
         record: The record; its references are a list, or a list as JSON.
         table: Texts by key.
 

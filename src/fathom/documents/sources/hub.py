@@ -140,7 +140,6 @@ def download(file: Announced, part: Path, progress: Callable[[int, int | None], 
     """Download a file, resuming a partial download.
 
     Args:
-        file: The file.
         part: Where to write it; a partial download is kept.
         progress: Called with (bytes so far, bytes in total).
         sleep: Waits for some seconds between attempts; attempts with progress reset their count.

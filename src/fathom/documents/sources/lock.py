@@ -170,7 +170,6 @@ class Checked:
         path: Its path, even if it is missing.
         status: ``ok``; ``missing``; ``changed`` if its checksum differs; ``unrecorded`` if there is no checksum.
         revision: Commit that it was fetched from, or "".
-        licence: Licence of the source.
         detail: What was expected and found if it changed.
     """
 
@@ -184,10 +183,6 @@ class Checked:
 
 def verify(sources: Sequence[Source], folder: Path) -> list[Checked]:
     """Compare the files of sources in a data folder with their checksums, without the network.
-
-    Args:
-        sources: The sources.
-        folder: The data folder.
 
     Raises:
         FathomError: The lock file or a file cannot be read.
@@ -224,7 +219,6 @@ def digest_of(path: Path, name: str, first: bytes = b"") -> str:
     """Checksum of a file in hexadecimal.
 
     Args:
-        path: The file.
         name: ``sha256`` or ``sha1``.
         first: Bytes to hash before its content.
     """

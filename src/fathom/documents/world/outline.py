@@ -89,7 +89,6 @@ def scenes(context: Context, about: str, place: Place, count: int) -> list[Secti
         context: The article's context.
         about: The subject: ``person``, ``place``, ``firm`` or ``event``.
         place: The location.
-        count: Number of paragraphs.
     """
     rng = context.rng
     orders = (

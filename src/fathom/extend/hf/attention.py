@@ -122,7 +122,6 @@ class MappedAttention:
         """The output of a layer, for ``AttentionInterface``.
 
         Args:
-            module: The layer.
             query: Not rotated, shape (batch, heads, queries, size).
             key: Not rotated, shape (batch, key heads, keys, size).
             value: Shape (batch, key heads, keys, size).

@@ -204,9 +204,7 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
     """The two standard prompts of a question: one that asks for reasoning first, and one for the answer at once.
 
     Args:
-        task: Its task.
         language: ``en`` or ``zh``.
-        question: The question.
 
     Raises:
         FathomError: The task has no prompts in the language.

@@ -87,7 +87,6 @@ def build(
     """Build a suite into a folder.
 
     Args:
-        wanted: What to build.
         out: The folder; created if missing.
         force: Replace a folder that holds another suite, or an earlier format of this one.
         allow_unread: Build although more than a tenth of the files of a corpus are not read.

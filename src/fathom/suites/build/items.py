@@ -140,9 +140,7 @@ class Contexts:
         """Nothing is built yet.
 
         Args:
-            wanted: What to build.
             material: The documents.
-            texts: Their counted texts.
             built: The parts by language of tasks that were built before, by name; they are not built again.
         """
         self.notes = list(material.notes)

@@ -27,7 +27,6 @@ def built_tasks(
     """Build every task of a suite on an engine.
 
     Args:
-        wanted: What to build.
         material: The documents; sent to each machine once.
         inputs: All inputs that determine the build.
         engine: Does the work.

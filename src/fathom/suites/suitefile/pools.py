@@ -36,7 +36,6 @@ class PoolUse:
     """Counts the fillers in the contexts of one task in one language.
 
     Attributes:
-        task: Name of the task.
         language: Language of its documents.
         counts: For each length the sum of the numbers of different fillers in a context, that of the fillers from which
             these were drawn, and the number of contexts.

@@ -74,7 +74,6 @@ def why_none(where: Where, values: Values) -> str:
 
     Args:
         where: The filter.
-        values: The values of all samples.
 
     Returns:
         A sentence, and a line for each facet with some of its values, those filtered by first. Item names are left out:

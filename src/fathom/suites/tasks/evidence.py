@@ -190,7 +190,6 @@ class Sentences:
 
     Attributes:
         points: Offsets of the document: 0, the end of each sentence, and its length.
-        words: Content words of each sentence.
     """
 
     points: Sequence[int]
@@ -220,10 +219,8 @@ def best_stretch(
 
     Args:
         document: The document.
-        sentences: Its sentences.
         wanted: Content words of the question.
         tokens: Maximum tokens.
-        counter: Counts tokens.
 
     Returns:
         The first best stretch, and its share of those wanted words that occur in the document; None if none occur, or

@@ -274,7 +274,6 @@ def pour_posts(path: Path, feed: Callable[[bytes], None], progress: Progress | N
 
     Args:
         path: ``Posts.xml``, also with ``.gz`` or ``.zst``, or a ``.7z`` with a file of that name in it.
-        feed: Called with every piece.
         progress: Called after every piece.
 
     Raises:
