@@ -25,15 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import ModelReplies, asked, best_of_first, passed
-from fathom.stats.intervals import (
-    LEVEL,
-    Clusters,
-    Floats,
-    Interval,
-    clusters_of,
-    interval_at,
-    resampled_means,
-)
+from fathom.stats.intervals import LEVEL, Clusters, Floats, Interval, clusters_of, interval_at, resampled_means
 from fathom.stats.outcomes import Unanswered, tally
 
 

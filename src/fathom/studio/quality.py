@@ -14,15 +14,7 @@ from typing import Literal, TypeAlias, assert_never, get_args
 import numpy as np
 
 from fathom.stats.agreement import Agreement, agreement
-from fathom.stats.intervals import (
-    Floats,
-    Interval,
-    clusters_of,
-    generator,
-    interval_of,
-    mean_interval,
-    resampled_means,
-)
+from fathom.stats.intervals import Floats, Interval, clusters_of, generator, interval_of, mean_interval, resampled_means
 from fathom.studio.histories import Histories, History, Origin
 from fathom.studio.log import NoteEntry
 from fathom.studio.quotas import Design, cell_of, draw, progress

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from fathom.studio.critique import (
-    CRITIQUE,
-    CRITIQUE_DECISION,
-    OUTCOMES,
-    Claim,
-    ClaimDecision,
-    Critique,
-    Objection,
-)
+from fathom.studio.critique import CRITIQUE, CRITIQUE_DECISION, OUTCOMES, Claim, ClaimDecision, Critique, Objection
 from fathom.studio.log import Entry
 from fathom.studio.records import as_record, canonical, from_json
 from fathom.studio.states import RefusedError, sees_claims
