@@ -68,7 +68,6 @@ def code_base(
         groups: The cluster of each item, and all clusters of the task's stratum (``fathom.stats.strata``).
         gap: Why those cannot be used; then a base from the gold document is missing, without a replacement.
         prior: Weight of the pseudo-item (``fathom.stats.intervals``).
-        seed: Seed of the replicates.
     """
     pooled = task in POOLED_TASKS or (gap is None and bool(np.isnan(alone[0]).all()))
     scores, chances = short if pooled else (alone[0][:, None], alone[1][:, None])

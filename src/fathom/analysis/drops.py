@@ -17,7 +17,6 @@ class Drop:
     """The largest loss of a model on a task.
 
     Attributes:
-        variant: Name of the variant, "" if there is only one.
         shortest: The shortest length with a score, in tokens.
         length: The length at which the score is lowest; the shortest such length.
         before: Mean score at ``shortest``, in [0, 1].

@@ -59,8 +59,6 @@ class EffectiveLength:
     """Effective context length of one model on one task under one definition.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         definition: ``ruler``, ``own_base`` or ``half_base``.
         tokens: The length; None if it is below the shortest tested length, or undefined. Under the definitions relative
@@ -111,10 +109,8 @@ def effective_length(
     distinguishable from chance, or if guessing would pass.
 
     Args:
-        rows: A rows table; may be empty.
         base_lengths: Lengths in tokens whose mean score is the own base.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
 
     Returns:
         Three per model and task, in the order of ``DEFINITIONS``; models and tasks as the rows name them.

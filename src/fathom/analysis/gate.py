@@ -142,7 +142,6 @@ def gate(
         alpha: Level of the tests.
         at: Only these lengths, in tokens.
         unanswered: How unanswered replies count.
-        seed: Seed of the replicates.
         most_asked_again: Share of replies of a side that may have been asked for more than once.
 
     Raises:

@@ -40,7 +40,6 @@ class Profile:
     """Means of one model on one task, or on all, by length.
 
     Attributes:
-        model: Name of the model.
         variant: Name of the variant.
         task: Name of the task, or ``all``.
         tasks: Tasks that the means are over.
@@ -145,10 +144,6 @@ def profiles(
     mean is over the tasks that have one, and ``complete`` is False there, as for a cell without a score.
 
     Args:
-        rows: A rows table; may be empty.
-        seed: Seed of the replicates.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
-        replicates: Number of replicates.
         base: ``paper``: the mean of the base lengths; ``code``: see :func:`fathom.analysis.base.code_base`.
 
     Raises:
@@ -191,7 +186,6 @@ def _task_profiles(
     Args:
         grid: Its scores.
         asked: The weight of the prior, and the clusters of its stratum, of each profile.
-        seed: Seed of the replicates.
         base: See :func:`profiles`.
     """
     size = len(grid.lengths)

@@ -36,11 +36,9 @@ class Ranked:
     """A ranked model.
 
     Attributes:
-        variant: Name of the variant, "" if there is only one.
         mean: Its score on everything that it was asked: the average of all tasks (:func:`average_scores`), or the mean
             over questions.
         interval: Its 95% interval.
-        other: The mean under the other choice of ``unanswered``; None without one.
         best: Best rank of its range, from 1.
         worst: Worst rank of its range.
         gaps: Its score minus that of every ranked model on what both have, in the order of the ranks; 0 for itself,
@@ -77,7 +75,6 @@ def ranking_of(
     Args:
         tables: Grids of all models (:func:`fathom.analysis.grid.grids`).
         averages: Their averages (:func:`fathom.analysis.average.average_scores`).
-        seed: Seed of the replicates.
 
     Returns:
         The models that can be compared with another one, or the only model.
@@ -109,7 +106,6 @@ def ranking_of_questions(
 
     Args:
         models: Models with their questions, or the means of these; those with a cell without a score are left out.
-        seed: Seed of the replicates.
     """
     whole = [
         means
