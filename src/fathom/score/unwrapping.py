@@ -89,9 +89,9 @@ def unwrapped(reply: str, between: str | None = " and ") -> str:
     """
     text = _tagged(without_reasoning(reply))
     text = _FENCE.sub("", text) if "```" in text or "~~~" in text else text
-    held = _from_json(text.strip(), between)
-    if held is not None:
-        return held
+    answer = _from_json(text.strip(), between)
+    if answer is not None:
+        return answer
     return _table(_unboxed(text)) if "|" in text else _unboxed(text)
 
 

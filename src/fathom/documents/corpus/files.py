@@ -309,10 +309,10 @@ def read_corpus(
     )
 
 
-def _drawn(held: BoundedDocuments) -> str:
+def _drawn(texts: BoundedDocuments) -> str:
     return (
-        f"{held.given:,} texts with {held.size / 1e6:,.0f} MB (parts of long documents count as texts); "
-        f"{len(held.ids):,} of them, drawn by their content, are used"
+        f"{texts.given:,} texts with {texts.size / 1e6:,.0f} MB (parts of long documents count as texts); "
+        f"{len(texts.ids):,} of them, drawn by their content, are used"
     )
 
 

@@ -74,8 +74,8 @@ def inner_records(record: Mapping[str, object], path: str) -> Iterator[Mapping[s
     if name == EVERY:
         listed: list[object] = [{"id": key, **value} for key, value in record.items() if isinstance(value, Mapping)]
     else:
-        held = record.get(name)
-        listed = list(held) if isinstance(held, list | tuple) else [held]
+        value = record.get(name)
+        listed = list(value) if isinstance(value, list | tuple) else [value]
     for each in listed:
         if isinstance(each, Mapping):
             whole = {**around, **each}
@@ -97,8 +97,8 @@ def split_by_itself(record: Mapping[str, object], text: str) -> str:
         return EVERY
     listed = [
         name
-        for name, held in record.items()
-        if isinstance(held, list) and held and all(isinstance(each, Mapping) and text in each for each in held)
+        for name, value in record.items()
+        if isinstance(value, list) and value and all(isinstance(each, Mapping) and text in each for each in value)
     ]
     return listed[0] if len(listed) == 1 else ""
 

@@ -239,14 +239,14 @@ def _read_jsonl(path: Path, listed: Sequence[str], divided: str) -> Iterator[Rec
 def _read_long_line(number: int, pieces: Iterator[bytes], field: str) -> Iterator[Record | Fault]:
     """The object of a line too long to be kept in memory; the text of a field is kept in a temporary file."""
     fields: dict[str, object] = {}
-    with TemporaryFile("w+", encoding="utf-8", prefix="fathom-") as held:
+    with TemporaryFile("w+", encoding="utf-8", prefix="fathom-") as file:
         try:
             text = _Text(pieces)
             for name in map(str, text.names()):
                 if name == field and text.next_character() == '"':
-                    held.seek(0)
-                    held.truncate()
-                    held.writelines(text.string())
+                    file.seek(0)
+                    file.truncate()
+                    file.writelines(text.string())
                     fields[name] = ""
                 else:
                     fields[name] = text.entry()
@@ -259,12 +259,12 @@ def _read_long_line(number: int, pieces: Iterator[bytes], field: str) -> Iterato
         except (ValueError, RecursionError) as error:
             yield Fault(number, f"not JSON: {_first_line(error)}")
         else:
-            if not isinstance(fields.get(field), str) or held.tell() <= LONG:
-                held.seek(0)
-                yield Record(number, {**fields, field: held.read()} if fields.get(field) == "" else fields)
+            if not isinstance(fields.get(field), str) or file.tell() <= LONG:
+                file.seek(0)
+                yield Record(number, {**fields, field: file.read()} if fields.get(field) == "" else fields)
                 return
-            held.seek(0)
-            whole = iter(lambda: held.read(AT_ONCE), "")
+            file.seek(0)
+            whole = iter(lambda: file.read(AT_ONCE), "")
             for part, piece in enumerate(parts_of(whole), start=1):
                 yield Record(number, {**fields, field: piece}, part=part)
 

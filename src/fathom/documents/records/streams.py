@@ -214,18 +214,18 @@ def parts_of(pieces: Iterable[str]) -> Iterator[str]:
     Args:
         pieces: The text in pieces of any size, with ``\\n`` line ends.
     """
-    held = ""
+    buffer = ""
     for piece in pieces:
-        held += piece
+        buffer += piece
         at = 0
-        while len(held) - at > PART:
-            end = _end_of_part(held, at)
-            if not held[at:end].isspace():
-                yield held[at:end]
+        while len(buffer) - at > PART:
+            end = _end_of_part(buffer, at)
+            if not buffer[at:end].isspace():
+                yield buffer[at:end]
             at = end
-        held = held[at:]
-    if held and not held.isspace():
-        yield held
+        buffer = buffer[at:]
+    if buffer and not buffer.isspace():
+        yield buffer
 
 
 def _end_of_part(text: str, start: int) -> int:

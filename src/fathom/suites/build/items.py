@@ -214,13 +214,13 @@ def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, nam
 
 def _collected(contexts: Generator[list[Sample], None, Part]) -> Part:
     """A part with all of its contexts."""
-    held = []
+    collected = []
     while True:
         try:
-            held.append(next(contexts))
+            collected.append(next(contexts))
         except StopIteration as end:
             part: Part = end.value
-            return replace(part, contexts=held)
+            return replace(part, contexts=collected)
 
 
 def _values_of_tasks(wanted: BuildConfig) -> Values:
@@ -494,9 +494,9 @@ def _item(
             except UnfitError:
                 continue
             except CorpusTooSmallError as error:
-                held = f"{len(resources.noise):,} document(s) in language {resources.language!r} to fill contexts with"
+                has = f"{len(resources.noise):,} document(s) in language {resources.language!r} to fill contexts with"
                 hint = "give more, drop the length, or choose other languages with `languages`"
-                raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
+                raise FathomError(f"{item} at {format_length(length)}: {error}; {has}; {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
             made = _measured(made, candidate)

@@ -123,5 +123,5 @@ def _counted(reference: str, passage: _Words, document: _Words) -> Support:
         if reference.strip().rstrip(".。!").lower() in _JUDGED or not words:
             return Support(0, 0, 0)
         inside, everywhere = passage.all(), document.all()
-    held = words & inside
-    return Support(len(words), len(words & everywhere | held), len(held))
+    supported = words & inside
+    return Support(len(words), len(words & everywhere | supported), len(supported))
