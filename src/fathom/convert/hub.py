@@ -12,7 +12,8 @@ from typing import Any
 
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, counts_text, only_system, without_score
-from fathom.convert.places import file_name, library, refuse_existing
+from fathom.convert.places import file_name, refuse_existing
+from fathom.plugins.extras import libraries_of
 from fathom.report.results import ALL, System
 from fathom.storage.atomic import whole_file
 from fathom.storage.versions import fathom_version
@@ -33,7 +34,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: There are several models, no score, or the file exists.
     """
-    with library("`to` hub", "hub"):
+    with libraries_of("`to` hub", "hub"):
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     system = only_system(material, choices.about.model, WHAT)
     if not choices.about.dataset:

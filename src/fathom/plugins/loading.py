@@ -19,7 +19,7 @@ from types import ModuleType
 
 from fathom.printing import printable
 from fathom.storage.atomic import whole_file
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import content_of, read_regular
 from fathom.types import FathomError
 
 VARIABLE = "FATHOM_PLUGINS"
@@ -74,11 +74,7 @@ def use(path: Path | str) -> Plugin:
         FathomError: It cannot be read or run, or declares nothing.
     """
     path = Path(path).resolve()
-    try:
-        content = read_regular(path)
-    except OSError as error:
-        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
-    plugin = _used(path, content, named=True)
+    plugin = _used(path, content_of(path), named=True)
     _remember(plugin)
     return plugin
 

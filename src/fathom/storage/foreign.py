@@ -89,6 +89,21 @@ def read_regular(path: Path, most: int = MOST_READ) -> bytes:
     return content
 
 
+def content_of(path: Path, where: str = "") -> bytes:
+    """The content of a file that a user named.
+
+    Args:
+        where: Its name for the message, if that is not the path.
+
+    Raises:
+        FathomError: It cannot be read.
+    """
+    try:
+        return read_regular(path)
+    except OSError as error:
+        raise FathomError(f"{where or path}: cannot be read: {error.strerror or error}") from None
+
+
 def read_text(path: Path) -> str:
     """The content of a text file in UTF-8, with ``\\n`` at the end of its lines.
 

@@ -13,7 +13,7 @@ from annotated_types import Ge, Lt, MaxLen
 from pydantic import BeforeValidator, ConfigDict, Strict, StringConstraints, TypeAdapter, ValidationError
 
 from fathom.storage.encodings import decode
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import content_of
 from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
 
@@ -124,18 +124,6 @@ def read_toml(kind: type[Value], path: Path) -> Value:
         FathomError: The file cannot be read, or see ``from_toml``.
     """
     return from_toml(kind, content_of(path), str(path))
-
-
-def content_of(path: Path) -> bytes:
-    """The content of a file.
-
-    Raises:
-        FathomError: It cannot be read.
-    """
-    try:
-        return read_regular(path)
-    except OSError as error:
-        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def parsed(parse: Callable[[str], object]) -> BeforeValidator:

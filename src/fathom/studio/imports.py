@@ -5,6 +5,7 @@ more than a hundred times is refused. What is read is data: every field is check
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
@@ -244,8 +245,7 @@ def read_import(path: Path, tokenizer: Tokenizer) -> Imported:
     imported = Imported()
     for problem in listed.problems:
         imported.add_problem(problem.path, problem.reason)
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         counter = TokenCounter(tokenizer, cache)
         if named[SAMPLES] and named[DOCUMENTS]:
             for file in named[DOCUMENTS]:
@@ -255,8 +255,6 @@ def read_import(path: Path, tokenizer: Tokenizer) -> Imported:
         else:
             for file in listed.files:
                 imported.read_pro(file, counter)
-    finally:
-        cache.close()
     if not imported.samples:
         reasons = "".join(f"\n  {line}" for line in imported.problems[:5])
         raise FathomError(

@@ -8,6 +8,7 @@ of Documents"). Sketches are equal on all machines, so that they can be stored.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeAlias
@@ -167,15 +168,12 @@ def read_documents(
         problems += map(str, (*corpus.problems, *corpus.duplicates))
         unread += map(str, corpus.unread)
     fresh = [document for document in documents.values() if document.id not in earlier]
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         taken = []
         for number, document in enumerate(fresh, start=1):
             taken.append(taken_of(document, TokenCounter(tokenizer, cache), rules))
             if progress:
                 progress(number, len(fresh))
-    finally:
-        cache.close()
     return Intake(
         tuple(mark_near(taken, earlier, rules.near)),
         tuple((document.id, source_of(document, rules)) for document in documents.values() if document.id in earlier),

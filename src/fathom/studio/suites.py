@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -82,8 +83,7 @@ def write_suite(
     options = options or ExportOptions()
     suitefile.check_contents(out, (*suitefile.FILES, suitefile.LEFT_OUT), "a suite")
     samples = collection.done()
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         counter = TokenCounter(get_tokenizer(options.tokenizer), cache)
         counts: Counter[str] = Counter()
         used: set[str] = set()
@@ -137,8 +137,6 @@ def write_suite(
                 "inputs": {"format": SUITE_FORMAT, "studio": fingerprint},
             }
             suitefile.write_manifest(folder, facts)
-    finally:
-        cache.close()
     return WrittenSuite(out, sum(counts.values()), len(items), fingerprint, tuple(left_out.values()))
 
 

@@ -26,7 +26,8 @@ from annotated_types import MaxLen, MinLen
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, SECONDARY, Metric, SecondaryTask
 from fathom.plugins.names import unknown
-from fathom.storage.validation import Text, Words, content_of, from_toml
+from fathom.storage.foreign import content_of
+from fathom.storage.validation import Text, Words, from_toml
 from fathom.studio.types import Requirement, Sample
 from fathom.types import FathomError
 
