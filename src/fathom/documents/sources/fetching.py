@@ -66,7 +66,6 @@ def fetch(
         folder: The data folder; created if missing.
         progress: Called with the state of the download.
         fetched: Called with each complete file.
-        sleep: Waits for some seconds between attempts.
 
     Returns:
         Every file of the sources, in their order.
