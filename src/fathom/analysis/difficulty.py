@@ -149,7 +149,6 @@ def beyond_others(right: NDArray[np.int64], sizes: tuple[int, int, int], allowed
 
     Args:
         right: How many models of each tier are right, questions x 3.
-        sizes: Models of each tier.
         allowed: How many models of a tier may be correct on a question that is beyond it.
 
     Returns:

@@ -296,7 +296,6 @@ def falling_fit(curves: Floats, weights: Floats) -> Floats:
 
     Args:
         curves: Curves x lengths.
-        weights: Weight of each length.
 
     Returns:
         Curves x lengths; no value is above the one before it.

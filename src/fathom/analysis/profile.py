@@ -184,7 +184,6 @@ def _task_profiles(
     """The profile of one task by itself, and as a part of ``all``.
 
     Args:
-        grid: Its scores.
         asked: The weight of the prior, and the clusters of its stratum, of each profile.
         base: See :func:`profiles`.
     """

@@ -87,11 +87,7 @@ def ranking_of(
 
 
 def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScore]) -> list[Ranked]:
-    """The same from profiles of published scores, without questions: models are treated as independent.
-
-    Args:
-        ready: The profiles.
-    """
+    """The same from profiles of published scores, without questions: models are treated as independent."""
     scores = [_Score.of(average) for average in averages if average.task == ALL and average.mean is not None]
     own = {(profile.model, profile.variant): profile for profile in ready if profile.task == ALL}
     return _ranked(scores, _Published([own[score.system] for score in scores]))

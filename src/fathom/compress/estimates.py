@@ -153,7 +153,6 @@ def whole_enough(
     be missing.
 
     Args:
-        subset: The asked items.
         unanswered: With ``drop`` all models are estimated, from the available scores.
 
     Returns:

@@ -416,7 +416,6 @@ def redundancy(
         draws: Subsets for each category and ratio.
         top: Share of the subsets that is kept, those with the highest correlation. The paper keeps three quarters of
             its 10,000, which hides the worst subsets; by default all are kept.
-        seed: Seed of the draws.
 
     Returns:
         Columns ``category``, ``ratio``, ``items``, ``draw`` and ``spearman``, from the highest correlation down.

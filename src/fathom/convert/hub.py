@@ -28,7 +28,6 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Writes ``.eval_results/NAME.yaml`` into a copy of a model repository.
 
     Args:
-        material: Figures.
         choices: ``dataset`` is required; ``task_ids`` says what the data set's ``eval.yaml`` calls the tasks.
 
     Raises:

@@ -216,7 +216,6 @@ def material(
         filtered: Rows without questions that models answer closed-book.
         paths: Their sources; runs among them have replies.
         suites: Built suites, where they are not at the place that a run names.
-        seed: Seed of the intervals.
         unanswered: How unanswered replies count.
 
     Raises:

@@ -128,11 +128,7 @@ def unscored(rule: str, why: str = "no reply: the prediction is not a string") -
 
 
 def strict_score(reply: str, sample: Sample, metric: str) -> Score:
-    """The score of a reply by the rule ``strict`` of a metric; bound to its metric it is the ``score`` of a task.
-
-    Args:
-        reply: The reply.
-    """
+    """The score of a reply by the rule ``strict`` of a metric; bound to its metric it is the ``score`` of a task."""
     return get_scorer(metric, "strict")(row_of(reply, sample))
 
 

@@ -30,7 +30,6 @@ def rouge_l(prediction: str, reference: str, most_steps: int | None = None) -> f
     """F of ROUGE-L.
 
     Args:
-        reference: The gold text.
         most_steps: Maximum steps of the search for one subsequence; None for no limit.
 
     Returns:

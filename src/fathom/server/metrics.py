@@ -71,7 +71,6 @@ class Metrics:
             method: Its method; unknown ones are counted as ``other``.
             route: Template of its path; "" if it had none.
             status: Status of the response; 0 if the client disconnected before.
-            seconds: Its duration.
         """
         method, route = method if method in METHODS else "other", route or NO_ROUTE
         self._requests.labels(method, route, str(status)).inc()

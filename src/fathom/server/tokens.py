@@ -36,7 +36,6 @@ def new_token(days: float, present: float) -> tuple[str, Stored]:
     """A token, and what a store has of it.
 
     Args:
-        days: Its validity.
         present: The present time in seconds since the epoch.
 
     Raises:

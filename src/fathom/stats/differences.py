@@ -405,7 +405,6 @@ def paired(
     Args:
         first: Scores in [0, 1], items x columns; NaN if either score is missing.
         second: The scores to compare them with, NaN in the same cells; every column has an item.
-        resampler: Draws replicates.
         groups: The cluster of each item; every item is one by default.
     """
     sides = clusters_of(first, groups), clusters_of(second, groups)

@@ -130,9 +130,6 @@ def is_inside(folder: Path, path: Path) -> bool:
 def check_files(folder: Path, names: Iterable[str]) -> None:
     """Check the files of a folder that has a fixed content, as far as they exist.
 
-    Args:
-        folder: The folder.
-
     Raises:
         FathomError: One is a link that leads out of the folder, or not a regular file.
     """
@@ -208,9 +205,6 @@ def check_table(rows: int, columns: int, plain: int, size: int, cells: int = 0) 
 @contextmanager
 def time_limit(db: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Stop queries of an SQLite file that take longer than its size explains.
-
-    Args:
-        db: The file.
 
     Raises:
         FathomError: Time is up.

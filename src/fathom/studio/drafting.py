@@ -216,7 +216,6 @@ def read_candidates(
     Args:
         sample: Task, language and documents.
         collection: Where the documents and the task are.
-        drafter: Name of the model.
         requirement: Requirement that was asked for.
     """
     if reason := failure_of(answer):

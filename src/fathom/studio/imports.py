@@ -229,7 +229,6 @@ def read_import(path: Path, tokenizer: Tokenizer) -> Imported:
     Args:
         path: An export of the studio (a folder or archive with ``samples.jsonl`` and ``documents.jsonl``), or files
             with records of LongBench Pro in any format of tables.
-        tokenizer: Measures documents.
 
     Raises:
         FathomError: There is nothing to import, or too much.

@@ -187,7 +187,6 @@ def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BU
 
     Args:
         spec: ``world``, or with ``seed`` and ``language`` as in ``world?seed=3&language=zh``.
-        tokenizer: Measures them.
         buckets: Length buckets in tokens.
 
     Raises:
@@ -261,10 +260,8 @@ def groups(
     once; nearly equal ones are left out.
 
     Args:
-        documents: Available documents.
         bucket: The bucket in tokens.
         tolerance: Share of the bucket by which a group may be shorter or longer.
-        seed: Seed of the order.
 
     Returns:
         Ids of the documents of each group, two or more.

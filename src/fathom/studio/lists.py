@@ -68,7 +68,6 @@ class HeadCache:
 
         Args:
             connection: Connection that only reads.
-            read: Reads it.
         """
         key = (connection.execute(_HEAD).scalar_one(), asked)
         if (result := self._cache.get(key)) is None:

@@ -117,7 +117,6 @@ def new_entry(head: Head, at: str, person: str, event: Event) -> Entry:
     Args:
         head: The end of the log.
         at: Time.
-        person: Who acts.
         event: What they do.
     """
     body = canonical(as_record(event))

@@ -244,7 +244,6 @@ class People:
         """Checks a password and returns the secret of a new session.
 
         Args:
-            name: Name of the account.
             address: Where the request is from; failures count for it too.
 
         Raises:
@@ -287,7 +286,6 @@ class People:
         """Begins a session, and returns its secret; None if the password is not the one that was checked any more.
 
         Args:
-            name: Name of the account.
             checked: The hash against which the password was checked; "" if nothing was.
             new: The hash to store in its place.
         """

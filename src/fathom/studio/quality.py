@@ -181,7 +181,6 @@ def to_rate(
         drawn: The samples of the study.
         ratings: Ratings by sample and rater.
         design: Says how many ratings a sample needs.
-        person: The rater.
     """
     return [
         sample.id
@@ -203,7 +202,6 @@ def study(drawn: Sequence[History], notes: Sequence[NoteEntry], design: Design) 
     """What the study says so far.
 
     Args:
-        drawn: Its samples.
         notes: Notes that hold ratings, in the order of the log.
         design: Says how many ratings a sample needs.
     """
@@ -229,7 +227,6 @@ def qualities(origin: Origin | Literal["all"], values: Floats, seed: int = 0) ->
     Args:
         origin: Who made the samples.
         values: Levels as numbers, samples x ratings x dimensions.
-        seed: Seed of the intervals.
     """
     samples, raters, _ = values.shape
     tables: dict[Dimension | Literal["all"], Floats] = {

@@ -202,7 +202,6 @@ def apply(sample: Sample | None, action: Action, by: Person, at: str) -> Sample:
 
     Args:
         sample: The sample; None only for ``Create``.
-        by: Who acts.
         at: The time.
 
     Raises:
@@ -287,7 +286,6 @@ def review_document(document: StudioDocument, action: ReviewDocument, by: Person
 
     Args:
         action: The review, by an expert; annotators may say that an available document is exhausted.
-        by: Who acts.
 
     Raises:
         RefusedError: It is not allowed.
@@ -318,7 +316,6 @@ def check_intake(action: SetIntake, present: SetIntake, by: Person, *, filled: b
 
     Args:
         present: How they are measured now.
-        by: Who acts.
         filled: Whether there are documents.
 
     Raises:

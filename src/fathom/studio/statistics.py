@@ -147,9 +147,6 @@ def pairs_of(histories: Iterable[History]) -> tuple[Pair, ...]:
 def agreements(pairs: tuple[Pair, ...], seed: int = 0) -> tuple[ReviewerAgreement, ...]:
     """Agreement of reviewers on verdicts and on components; answers are resampled with all their components.
 
-    Args:
-        seed: Seed of the intervals.
-
     Returns:
         The agreement on reviews and on components; nothing without reviews.
     """

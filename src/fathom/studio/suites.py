@@ -147,7 +147,6 @@ def recipes_of(
 
     Args:
         collection: Where its documents and its task are.
-        counter: Measures prompts.
         options: What is wanted; None for the sample at its length alone.
 
     Returns:
@@ -268,7 +267,6 @@ def positions(parts: Sequence[Part], evidence: Sequence[Evidence], texts: Counte
     Args:
         parts: The prompt, with the question as its last part.
         evidence: Passages of its documents.
-        texts: The documents.
     """
     places: list[float] = []
     at = 0

@@ -77,7 +77,6 @@ def export_samples(
     """Write the accepted samples of a store into a folder; files of an earlier export are replaced.
 
     Args:
-        store: The store.
         progress: Called with the numbers of samples of the suite and of all.
 
     Raises:

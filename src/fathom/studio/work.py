@@ -117,7 +117,6 @@ def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequ
     """The samples of a store with their documents.
 
     Args:
-        store: The store.
         states: Only samples in these states; all by default.
     """
     documents = {document.id: document for document in store.documents()}
@@ -283,7 +282,6 @@ def draft_samples(
     """Have models draft new samples; each is stored as soon as it has a candidate.
 
     Args:
-        store: The store.
         max_cost: US dollars at which no further request is sent.
         progress: Called with the numbers of replies and of all.
 
@@ -347,7 +345,6 @@ def predict_samples(
     """Have models answer the questions of samples, for mining and the closed-book check; done ones are not repeated.
 
     Args:
-        store: The store.
         models: The models; the limit of cost of each holds for all together.
         closed_book: Whether to ask without the documents.
     """
@@ -425,7 +422,6 @@ def critique_samples(
     """Have models criticise answers; each critique is a note on its sample. Done ones are not repeated.
 
     Args:
-        store: The store.
         critic: The model that makes claims.
         objector: The model that checks them; None for none. The limit of cost of each holds for both together.
     """
@@ -456,9 +452,6 @@ def set_difficulties(
     store: Store, rows: pl.DataFrame, tiers: Mapping[str, Tier]
 ) -> tuple[dict[str, Difficulty], dict[str, str]]:
     """Set the difficulty of samples from runs of an exported suite.
-
-    Args:
-        tiers: Tier of each model.
 
     Returns:
         The difficulties by id of the sample, and why others have none.

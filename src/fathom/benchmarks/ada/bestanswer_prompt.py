@@ -75,7 +75,6 @@ def laid_out(
         answers: The candidates in their order.
         gold: Index of the gold one.
         example: The label that the instructions show where they have a placeholder for it.
-        facets: Further facets.
     """
     count = len(answers)
     longest = max(range(count), key=lambda number: answers[number].end - answers[number].start)

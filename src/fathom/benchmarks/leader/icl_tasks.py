@@ -164,9 +164,6 @@ def in_rounds(labels: Sequence[Sequence[str]], rng: Random) -> list[list[int]]:
     Each round has a new random order of labels. A label not yet shown in the round adds an unused demonstration with
     it, if there is one left.
 
-    Args:
-        rng: Random generator.
-
     Returns:
         Indices of all demonstrations, each once, by rounds.
     """

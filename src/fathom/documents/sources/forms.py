@@ -62,8 +62,6 @@ def from_parts(
         where: The source to record.
         text: The text, normalised, so that the spans of passages and evidence refer to it.
         questions: Questions with their answers, as in the source.
-        summary: A reference summary.
-        title: A heading.
         identity: The source's own name for the text.
         passages: See ``Document``; empty spans are dropped.
         meta: Other fields of the source.

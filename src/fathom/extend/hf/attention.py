@@ -126,7 +126,6 @@ class MappedAttention:
             key: Not rotated, shape (batch, key heads, keys, size).
             value: Shape (batch, key heads, keys, size).
             attention_mask: What ``mask`` returned; models with masks of their own hand in something else.
-            scaling: Factor of the scores.
             softcap: Bound of the scores, of models that have one.
 
         Returns:

@@ -231,7 +231,6 @@ class Engine:
         """The attention of PyTorch, for ``AttentionInterface``; the cache chooses what it keeps.
 
         Args:
-            module: The layer.
             query: Rotated, shape (batch, heads, queries, size).
             key: Rotated, shape (batch, key heads, keys, size).
             value: Shape (batch, key heads, keys, size).

@@ -199,7 +199,6 @@ def words_score(
     Args:
         gold: Gold answers, at least one.
         language: ``zh`` splits words with jieba.
-        grader: Name of the rule.
         first_line: Whether only the first line of the answer counts.
 
     Returns:

@@ -100,7 +100,6 @@ def make_app(
 
     Args:
         store: The store; stays open.
-        people: Its accounts.
         settings: Title, tasks, limits.
         metrics: Where requests are counted.
         proxied: Whether a reverse proxy is in front.

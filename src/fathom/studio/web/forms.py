@@ -50,7 +50,6 @@ def action_of(name: str, sample: Sample, form: Form) -> Action:
 
     Args:
         sample: The sample as it is now.
-        form: Its fields.
 
     Raises:
         AnswerError: There is no such form.

@@ -140,7 +140,6 @@ class Contexts:
         """Nothing is built yet.
 
         Args:
-            material: The documents.
             built: The parts by language of tasks that were built before, by name; they are not built again.
         """
         self.notes = list(material.notes)

@@ -50,7 +50,6 @@ class PoolUse:
 
         Args:
             length: Its length in tokens.
-            parts: Its prompt.
             fillers: The texts from which its fillers were drawn; none overlaps another one.
         """
         in_use = {part.doc for part in parts if isinstance(part, Span)}

@@ -218,9 +218,7 @@ def best_stretch(
     They are found by characters, since tokens are evenly distributed in a text, and then trimmed.
 
     Args:
-        document: The document.
         wanted: Content words of the question.
-        tokens: Maximum tokens.
 
     Returns:
         The first best stretch, and its share of those wanted words that occur in the document; None if none occur, or
