@@ -62,6 +62,7 @@ OF_ONE = ("categories", "rankings", "neighbours")
 UNDRAWN = ("categories", "neighbours")
 """Studies without draws."""
 DRAWS = {"redundancy": 10_000, "choices": 20, "numbers": 5, "rankings": 16}
+PERPLEXITY = 30.0  # of t-SNE: about how many neighbours an item has
 ROWS_SHOWN = 60
 """Rows of a study that a terminal shows."""
 
@@ -300,15 +301,12 @@ def rankings(
 
 
 @one_thread("sklearn.manifold")
-def neighbourhoods(
-    mini: MiniBenchmark, *, tasks: Sequence[str] | None = None, perplexity: float = 30.0, seed: int = 0
-) -> pl.DataFrame:
+def neighbourhoods(mini: MiniBenchmark, *, tasks: Sequence[str] | None = None, seed: int = 0) -> pl.DataFrame:
     """Items projected by t-SNE of their discriminations and difficulty (figure 11).
 
     Args:
         mini: The subset with its items.
         tasks: Only items of these tasks; by default all, which takes half a minute for 5,000.
-        perplexity: Approximate number of neighbours of an item.
 
     Returns:
         Columns ``item``, ``task``, ``category``, ``chosen``, ``x`` and ``y``.
@@ -325,7 +323,7 @@ def neighbourhoods(
     if len(inside) < 4:
         raise FathomError(f"{len(inside)} items: t-SNE needs 4 or more")
     points = np.column_stack([mini.parameters.discrimination, mini.parameters.difficulty])[inside]
-    near = min(perplexity, (len(inside) - 1) / 3)
+    near = min(PERPLEXITY, (len(inside) - 1) / 3)
     plane: NDArray[np.float32] = TSNE(perplexity=near, random_state=seed, init="pca").fit_transform(points)
     chosen = mini.seen()
     return pl.DataFrame(

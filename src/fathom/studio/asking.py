@@ -121,7 +121,6 @@ def ask_model(
     prompts: Sequence[Prompt],
     *,
     cap: int,
-    tokenizer: str = "words",
     answered: Callable[[Answer], None] | None = None,
 ) -> list[Answer]:
     """Send prompts to a model.
@@ -129,7 +128,6 @@ def ask_model(
     Args:
         asking: The model and how it is asked.
         cap: Output cap in tokens of a reply without reasoning.
-        tokenizer: Name of the tokenizer in which windows of baselines are counted.
         answered: Called with each answer as it comes.
 
     Returns:
@@ -139,7 +137,7 @@ def ask_model(
         FathomError: The model is unknown, or the server is unreachable or denies all requests. Answers so far have been
             passed to ``answered``.
     """
-    client = open_client(asking.client_settings(), lambda: get_tokenizer(tokenizer))
+    client = open_client(asking.client_settings(), lambda: get_tokenizer("words"))  # for windows of baselines
     return drive(_ask_all(client, asking, prompts, cap, answered or ignore))
 
 

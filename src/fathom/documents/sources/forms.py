@@ -51,10 +51,8 @@ def from_parts(
     questions: Iterable[Question] = (),
     *,
     summary: object = None,
-    title: object = "",
     identity: object = "",
     passages: Iterable[tuple[int, int]] = (),
-    meta: Mapping[str, Json] | None = None,
 ) -> Document:
     """A document from its parts.
 
@@ -64,7 +62,6 @@ def from_parts(
         questions: Questions with their answers, as in the source.
         identity: The source's own name for the text.
         passages: See ``Document``; empty spans are dropped.
-        meta: Other fields of the source.
 
     Raises:
         BadRowError: The text is empty.
@@ -74,7 +71,6 @@ def from_parts(
         "text": text,
         "questions": [{"question": q.text, "answers": q.answers, "evidence": q.evidence} for q in asked],
         "summary": summary,
-        "title": title,
         "id": identity,
     }
     made = from_fields(record, where, Fields())
@@ -83,7 +79,6 @@ def from_parts(
         made,
         questions=tuple(replace(question, meta=metas[question.text]) for question in made.questions),
         passages=tuple((start, end) for start, end in passages if start < end),
-        meta={**made.meta, **(meta or {})},
     )
 
 
@@ -120,11 +115,9 @@ def joined(texts: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
     return "\n\n".join(filter(None, texts)), tuple(spans)
 
 
-def fields_form(
-    text: str, questions: str = "questions", answers: str = "answers", **others: str
-) -> Callable[[Mapping[str, object], str], Document]:
+def fields_form(text: str, **others: str) -> Callable[[Mapping[str, object], str], Document]:
     """A shape whose parts are in fields with these names; see ``fathom.documents.corpus.Fields``."""
-    names = Fields(text=text, questions=questions, answers=answers, **others)
+    names = Fields(text=text, **others)
 
     def read(record: Mapping[str, object], where: str) -> Document:
         return from_fields(record, where, names)
