@@ -242,7 +242,7 @@ def material(
     return Material(filtered.before.with_columns(names), filtered, results, runs, opened, tuple(notes))
 
 
-def _named(measured: Material, model: str | None) -> list[System]:
+def _with_name(measured: Material, model: str | None) -> list[System]:
     return [system for system in measured.systems if model in (None, system.model, system.name)]
 
 
@@ -252,7 +252,7 @@ def chosen_systems(measured: Material, model: str | None) -> list[System]:
     Raises:
         FathomError: There is none.
     """
-    systems = _named(measured, model)
+    systems = _with_name(measured, model)
     if not systems:
         raise FathomError(f"`model` {model}: no such model")
     return systems
@@ -264,7 +264,7 @@ def only_system(measured: Material, model: str | None, what: str) -> System:
     Raises:
         FathomError: There are several, or none with that name.
     """
-    chosen = _named(measured, model)
+    chosen = _with_name(measured, model)
     if len(chosen) == 1:
         return chosen[0]
     known = ", ".join(system.name for system in measured.systems)

@@ -79,7 +79,12 @@ class JsonText:
         self._at += 1
 
     def entry(self) -> object:
-        """Consume a value; the text after it has been read too, so that no number is split."""
+        """Consume a value; the text after it has been read too, so that no number is split.
+
+        Raises:
+            ValueError: It is not valid.
+            DamagedError: It is too long.
+        """
         self.next_character()
         while True:
             try:
@@ -101,7 +106,11 @@ class JsonText:
             self._read_more()
 
     def names(self) -> Iterator[object]:
-        """Consume an object up to the end of the text; the value of each name is to be consumed before the next."""
+        """Consume an object up to the end of the text; the value of each name is to be consumed before the next.
+
+        Raises:
+            ValueError: More follows.
+        """
         self.expect("{")
         while self.next_character() != "}":
             name = self.entry()
@@ -114,7 +123,11 @@ class JsonText:
             raise ValueError("there is more content after the end of the object")
 
     def string(self) -> Iterator[str]:
-        """Consume a string, in pieces."""
+        """Consume a string, in pieces.
+
+        Raises:
+            ValueError: It is not valid.
+        """
         self.expect('"')
         kept, closed = "", False
         while not closed:
