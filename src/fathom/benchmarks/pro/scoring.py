@@ -23,7 +23,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 
 from fathom.benchmarks.longbench.official import spaced
 from fathom.benchmarks.pro import official as released
@@ -210,12 +209,7 @@ def strict_pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
     """
     if len(gold) < 2:
         return float(gold[0] in lines)
-    places = {line: place for place, line in enumerate(lines)}
-    ordered = sum(
-        first in places and second in places and places[first] < places[second]
-        for first, second in combinations(gold, 2)
-    )
-    return ordered / math.comb(len(gold), 2)
+    return released.correct_pairs(gold, lines) / math.comb(len(gold), 2)
 
 
 # ------------------------------------------------------------------------------------------------ summaries
