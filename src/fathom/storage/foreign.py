@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
 from zipfile import ZipInfo
@@ -113,6 +113,14 @@ def read_text(path: Path) -> str:
         UnicodeDecodeError: It is not UTF-8.
     """
     return TextIOWrapper(BytesIO(read_regular(path)), "utf-8").read()
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """What two paths to one file have in common; None if there is none."""
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    return None
 
 
 def is_inside(folder: Path, path: Path) -> bool:

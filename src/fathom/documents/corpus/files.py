@@ -41,6 +41,7 @@ from fathom.documents.records import (
 )
 from fathom.documents.records.streams import LONG, parts_of
 from fathom.printing import printable
+from fathom.storage.foreign import identity_of
 from fathom.storage.time_limits import TooLongError, within_time
 from fathom.types import Document, FathomError
 
@@ -339,15 +340,6 @@ def _check_root(root: Path, spec: str) -> None:
         raise FathomError(f"Corpus {spec!r}: cannot be read: {error.strerror}.") from error
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Tells whether two paths lead to one file."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return None
-    return facts.st_dev, facts.st_ino
-
-
 class _Chosen:
     """The files of a corpus without those that describe it.
 
@@ -360,7 +352,7 @@ class _Chosen:
         self.count = 0
         self.passed: dict[str, list[str]] = {README: [], QUESTIONS: []}
         self._finder = finder
-        self._questions = {identity for identity in map(_identity, questions) if identity}
+        self._questions = {identity for identity in map(identity_of, questions) if identity}
 
     def __iter__(self) -> Iterator[File]:
         readmes, others = list[File](), False
@@ -370,7 +362,7 @@ class _Chosen:
                 readmes.append(file)
                 continue
             others = True
-            if self._questions and not file.inside and _identity(file.path) in self._questions:
+            if self._questions and not file.inside and identity_of(file.path) in self._questions:
                 self.passed[QUESTIONS].append(str(file.name))
             else:
                 self.count += 1
@@ -379,7 +371,7 @@ class _Chosen:
         for file in readmes:
             if others:
                 self.passed[README].append(str(file.name))
-            elif self._questions and _identity(file.path) in self._questions:
+            elif self._questions and identity_of(file.path) in self._questions:
                 self.passed[QUESTIONS].append(str(file.name))
             else:
                 self.count += 1
