@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.documents.records.reading import read_list
+from fathom.documents.records.json_text import read_list
 from fathom.documents.records.streams import DamagedError
 
 VALUES = st.recursive(
