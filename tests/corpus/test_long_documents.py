@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from fathom import api
 from fathom.documents.corpus import Corpus, files, read_corpus
 from fathom.documents.corpus.questions import read_questions
-from fathom.documents.records import FileFinder, Walker, reading, streams, walk
+from fathom.documents.records import FileFinder, Walker, json_text, reading, streams, walk
+from fathom.documents.records.json_text import JsonText
 from fathom.suites.suitefile import open_suite, samples
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.length import WIDEST, parse_length
@@ -37,7 +38,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "LONG", LONG)
     monkeypatch.setattr(streams, "PART", PART)
     monkeypatch.setattr(reading, "LONG_LINE", 2 * LONG)
-    monkeypatch.setattr(reading, "AT_ONCE", PART)
+    for module in (reading, json_text):
+        monkeypatch.setattr(module, "AT_ONCE", PART)
     monkeypatch.setattr(files, "MOST", MOST)
 
 
@@ -141,7 +143,7 @@ def test_what_is_wrong_late_in_a_long_text_is_named_and_the_rest_is_kept(tmp_pat
 def test_a_string_of_json_in_pieces(said: str, size: int) -> None:
     data = json.dumps(said).encode()
     pieces = (data[at : at + size] for at in range(0, len(data), size))
-    assert "".join(reading._Text(pieces).string()) == said
+    assert "".join(JsonText(pieces).string()) == said
 
 
 @pytest.mark.usefixtures("small")

@@ -354,9 +354,9 @@ def test_differences_say_that_they_have_no_interval() -> None:
         ("extension.csv", "table,model", "model,table", "expected the columns table, model"),
         ("extension.csv", "Table 3,,", "Table 8,,", "toml: Table 8, Random Guess, 1k is in none"),
         ("extension.toml", "title =", "titel =", "titel"),
-        ("extension.toml", 'nearest = "', '# nearest = "', "without nearest"),
+        ("extension.toml", 'nearest = "', '# nearest = "', "nearest is missing"),
         ("extension.toml", '"Table 9", "Table 3"', '"Table 2"', "has no rows"),
-        ("extension.toml", "[[comparisons]]", "[[comparison]]", "expected [[comparisons]]"),
+        ("extension.toml", "[[comparisons]]", "[[comparison]]", "expected comparisons"),
         ("published.toml", "title =", "title ", "not valid TOML"),
     ],
 )

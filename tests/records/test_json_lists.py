@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.documents.records.reading import read_list
+from fathom.documents.records.json_text import read_list
 from fathom.documents.records.streams import DamagedError
 
 VALUES = st.recursive(
@@ -28,7 +28,7 @@ def entries_of(data: bytes, monkeypatch: pytest.MonkeyPatch, piece: int = 1 << 1
         path.write_bytes(data)
         with monkeypatch.context() as patch:
             patch.setattr("fathom.documents.records.streams.CHUNK_BYTES", piece)
-            patch.setattr("fathom.documents.records.reading.AT_ONCE", piece)
+            patch.setattr("fathom.documents.records.json_text.AT_ONCE", piece)
             return list(read_list(path))
 
 
@@ -92,8 +92,8 @@ def test_compressed_lists_and_other_encodings_are_read(tmp_path: Path) -> None:
 
 def test_an_entry_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "list.json").write_text("[" + json.dumps("x" * 5000))
-    monkeypatch.setattr("fathom.documents.records.reading.LONGEST", 1000)
-    monkeypatch.setattr("fathom.documents.records.reading.AT_ONCE", 10)
+    monkeypatch.setattr("fathom.documents.records.json_text.LONGEST", 1000)
+    monkeypatch.setattr("fathom.documents.records.json_text.AT_ONCE", 10)
     monkeypatch.setattr("fathom.documents.records.streams.CHUNK_BYTES", 100)
     with pytest.raises(DamagedError, match="convert it to JSONL"):
         list(read_list(tmp_path / "list.json"))

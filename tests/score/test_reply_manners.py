@@ -148,6 +148,7 @@ def test_entities_may_stand_on_one_line_and_names_may_have_commas() -> None:
 
 def test_traditional_characters_equal_simplified_ones() -> None:
     assert simplified("圖書館與東莞, Tōkyō") == "图书馆与东莞, Tōkyō"
+    assert simplified("圖書\ud800館") == "图书\ud800馆"
     assert token_f1("國際圖書館", "国际图书馆", "zh") == 1
     row = ScoringRow("[答案]\n**圖書館。**", ["图书馆"], language="Chinese")
     assert get_scorer("longbench_pro/Accuracy", "strict")(row).value == 1

@@ -1,4 +1,12 @@
-"""Analyses: pure functions from a rows table to numbers with intervals."""
+"""Analyses: pure functions from a rows table to numbers with intervals.
+
+What several of them have is said here. Arguments: ``rows`` is a rows table, which may be empty; ``unanswered`` says how
+unanswered replies count (``fathom.stats.outcomes``); ``replicates`` is the number of replicates of intervals and
+p-values, and ``seed`` their seed. Fields of results: ``model`` and ``variant`` are names, the variant "" if there is
+only one; ``other`` is the mean under the other choice of ``unanswered``, None without one; ``unanswered``, ``cut``,
+``overflow``, ``missing`` and ``scorer_error`` are numbers of replies: unanswered ones, those truncated at the output
+cap, prompts that did not fit the window, missing ones, and those on which the scorer raised an exception.
+"""
 
 from fathom.analysis.agreement import Agreement as Agreement
 from fathom.analysis.agreement import agreement as agreement

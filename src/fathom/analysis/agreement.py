@@ -54,7 +54,6 @@ def agreement(rows: pl.DataFrame, *, seed: int = 0) -> list[Agreement]:
 
     Args:
         rows: A rows table of two systems or more.
-        seed: Seed of the intervals.
 
     Returns:
         Agreements in the order in which the rows name systems and tasks, lengths ascending; none for two systems

@@ -229,8 +229,6 @@ class AnswerPoint:
     """Answers of one model to one task at one length. Shares are in [0, 1], with 95% intervals over items.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task.
         length: Length in tokens.
         replies: Rows with a context, one per sample and epoch, with any outcome.
@@ -298,7 +296,6 @@ def answers(rows: pl.DataFrame, *, seed: int = 0, tasks: pl.Series | None = None
     length without a score has no point. Epochs, and several questions of one item, are averaged within the item first.
 
     Args:
-        rows: A rows table; may be empty.
         seed: Seed of the intervals; those of ``accuracy`` are the same as in :func:`fathom.analysis.curve`.
         tasks: The tasks, if the rows are those of some models only; None for those of the rows.
 

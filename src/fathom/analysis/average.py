@@ -20,8 +20,6 @@ class AverageScore:
     """Mean score of one model on one task, or on the mean of its tasks, over its lengths.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for tasks averaged first.
         mean: Mean over ``lengths``, in [0, 1]; None without any, or if a length was asked and has no score.
         interval: 95% interval of the mean, paired over lengths; None if ``mean`` is.
@@ -29,17 +27,11 @@ class AverageScore:
         lengths: Lengths that the mean is over: those at which every task has a score.
         tasks: Tasks that the mean is over.
         note: Caveats; "" if none.
-        other: The mean under the other choice of ``unanswered``; None without one.
         items: Items with a score at any length.
         clusters: Clusters of items (``fathom.stats.intervals``); as many as items if none belong together. None without
             single scores; the same below.
         design_effect: Variance of the mean over that of as many independent items; None too if all scores are equal.
         effective_items: Independent items that would have this variance; None likewise.
-        unanswered: Number of unanswered replies.
-        cut: Number of replies truncated at the output cap.
-        overflow: Number of prompts that did not fit the window.
-        missing: Number of missing replies.
-        scorer_error: Number of replies on which the scorer raised an exception.
         bounds: The mean over all lengths that were asked with all missing replies wrong, and with all of them right;
             None if nothing is missing, if every reply is, or if a length does not fit. It takes the place of a ``mean``
             that is None for missing replies.
@@ -75,8 +67,6 @@ def average_scores(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed:
 
     Args:
         rows: A rows table (``fathom.rows``); may be empty.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
-        seed: Seed of the intervals.
     """
     return average_scores_of(profiles(rows, seed=seed, unanswered=unanswered))
 

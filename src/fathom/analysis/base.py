@@ -63,14 +63,11 @@ def code_base(
     """The base of one task as in the released code of 100-LongBench.
 
     Args:
-        task: Name of the task.
         short: Scores and chance levels at the base lengths: items x lengths, NaN without a score.
         alone: The same with the gold document alone: one per item.
         groups: The cluster of each item, and all clusters of the task's stratum (``fathom.stats.strata``).
         gap: Why those cannot be used; then a base from the gold document is missing, without a replacement.
         prior: Weight of the pseudo-item (``fathom.stats.intervals``).
-        seed: Seed of the replicates.
-        replicates: Number of replicates.
     """
     pooled = task in POOLED_TASKS or (gap is None and bool(np.isnan(alone[0]).all()))
     scores, chances = short if pooled else (alone[0][:, None], alone[1][:, None])

@@ -105,9 +105,6 @@ def not_there(dimension: str, rows: pl.DataFrame) -> FathomError:
 def published(rows: pl.DataFrame) -> pl.DataFrame:
     """Published averages, one per row, in the order of the rows.
 
-    Args:
-        rows: A rows table; may be empty.
-
     Returns:
         ``model``, ``variant``, ``value``, ``dimension``, ``group``, ``measure``, ``n``, ``questions`` (null if
         unknown), ``thinking`` and ``model_kind`` ("" if unknown).
@@ -131,8 +128,6 @@ class GroupScore:
     """Score of one model over the questions of one group.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         dimension: Dimension of the groups.
         group: The value in common; ``all`` for ``overall``, the number of a repeat for ``run``.
         measure: One of ``MEASURES``.
@@ -149,11 +144,6 @@ class GroupScore:
             dimensions and measures: some of them are below .05 in at most 5% of tables without a true difference.
         note: Caveats; "" if none.
         other: For ``mean``, the mean under the other choice of ``unanswered``; None otherwise.
-        unanswered: Number of unanswered replies.
-        cut: Number of replies truncated at the output cap.
-        overflow: Number of prompts that did not fit the window.
-        missing: Number of missing replies.
-        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -199,7 +189,6 @@ def breakdown(
         by: Dimensions: ``overall``, ``language``, ``length``, ``task``, ``suite``, ``run`` (each repeat of all
             questions), or a facet of the samples. Questions without it are in no group.
         measures: Any of ``MEASURES``; the last two for n from 1 to the number of repeats that most questions have.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over items).
 
     Returns:
@@ -237,11 +226,8 @@ def group_scores(
     """The scores of :func:`breakdown` in its order, none for a dimension that no question has.
 
     Args:
-        rows: A rows table; may be empty.
         known: Its questions (:func:`fathom.analysis.questions.asked`).
-        by: Dimensions.
         measures: Any of ``MEASURES``.
-        seed: Seed of the intervals.
     """
     cells = [cell for model in known for cell in _cells(model, by, measures, seed)]
     measured = (score for cell in cells for score in _scores(cell, seed))
@@ -300,9 +286,6 @@ class _Cell:
     """One model in one group.
 
     Attributes:
-        asked: The model.
-        dimension: Dimension of the groups.
-        group: The group.
         columns: Measure and n of each column.
         clusters: The cluster of each question.
         values: Scores, questions x columns.
@@ -350,10 +333,8 @@ def _differences(
 
     Args:
         groups: The group of each question, null without one.
-        names: The groups.
         clusters: The cluster of each question.
         values: Scores, questions x columns.
-        seed: Seed of the replicates.
     """
     if len(names) < 2:
         return {}
@@ -390,8 +371,6 @@ def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, 
 
     Args:
         totals: Sums of the scores of each cluster in each group, clusters x groups x columns.
-        counts: Their numbers.
-        seed: Seed of the replicates.
     """
     size = counts.shape[1:]
     present = np.asarray(counts.any(axis=2))

@@ -44,8 +44,6 @@ class CategoryScore:
     """Mean score of one model over the items of one task in one group, or over tasks, or over groups.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         group: Value of the facet; ``all`` for the overall score.
         task: Name of the task; ``all`` for the mean over tasks.
         score: The mean, in [0, 1].
@@ -53,12 +51,6 @@ class CategoryScore:
         tasks: Number of tasks.
         items: Number of items.
         note: Caveats; "" if none.
-        other: The mean under the other choice of ``unanswered``; None without one.
-        unanswered: Number of unanswered replies.
-        cut: Number of replies truncated at the output cap.
-        overflow: Number of prompts that did not fit the window.
-        missing: Number of missing replies.
-        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -107,7 +99,6 @@ def categories(
             other: the mean over tasks, each with all of its items that have the facet.
         compensated: Whether an invalid reply counts as much as chance; an unanswered one never does.
         seed: Seed of the intervals (Bayesian bootstrap over items, within each task).
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
 
     Returns:
         Scores in the order in which the rows name models; empty if no row has a score. A mean over a cell without a
@@ -173,7 +164,6 @@ def category_scores(rows: pl.DataFrame, groups: pl.DataFrame, *, seed: int = 0) 
     Args:
         rows: The counted rows of some models.
         groups: The groups of all models (:func:`groups_of`).
-        seed: Seed of the intervals.
     """
     if groups["group"].n_unique() < 2 or ALL in groups["group"]:
         return []

@@ -18,8 +18,6 @@ class Counts:
     """Outcomes of the replies of one model, or of one model on one task at one length.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task; None if counted over all tasks.
         length: Length in tokens; None if counted over all lengths.
         replies: Rows, one per sample and epoch.
@@ -84,9 +82,6 @@ def cell_counts(rows: pl.DataFrame) -> list[Counts]:
     """Counts per model, variant, task and length; lengths ascending within a task.
 
     Closed-book questions, truncated prompts and published averages are left out.
-
-    Args:
-        rows: A rows table; may be empty.
     """
     asked = rows.filter(~is_side_row())
     order = {key: place for place, key in enumerate(dict.fromkeys(asked.select(_TASK).iter_rows()))}
@@ -122,10 +117,7 @@ class Graded:
     """Rows of one task that one grader scored.
 
     Attributes:
-        task: Name of the task.
-        metric: Name of the score.
         grader: Name of the rule or judge.
-        scored: Rows that it scored.
         failed: Rows with a reply that it could not score, for example because a judge's reply was unreadable.
     """
 
@@ -145,9 +137,6 @@ def graders(rows: pl.DataFrame) -> list[Graded]:
     """Graders by task, in the order of the rows.
 
     Rows without a grader (requests that failed) are left out, and published averages.
-
-    Args:
-        rows: A rows table; may be empty.
     """
     scored = outcome().is_in(["answered", "cut"])
     table = (

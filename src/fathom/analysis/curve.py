@@ -18,8 +18,6 @@ class CurvePoint:
     """Mean score of one model on one task at one length.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         length: Length in tokens.
         mean: Mean over scored items, epochs averaged first, in [0, 1]; None without a score.
@@ -32,14 +30,8 @@ class CurvePoint:
         tasks: The tasks of this model, for ``all``; the task itself otherwise.
         note: Caveats about the whole curve; "" if none.
         gap: Why the score cannot be used in a mean ("18 of 20 prompts did not fit"); "" otherwise.
-        other: The mean under the other choice of ``unanswered``; None without one.
-        unanswered: Number of unanswered replies.
-        cut: Number of replies truncated at the output cap.
-        overflow: Number of prompts that did not fit the window.
-        missing: Number of missing replies.
         bounds: The mean with all missing replies wrong, and with all of them right; None if nothing is missing, if
             every reply is, or if a task was not asked or does not fit.
-        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -69,11 +61,6 @@ def curve(rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero")
 
     Invalid replies get the score of the scorer (usually 0) and stay in the mean. For ``all`` tasks have equal
     weight.
-
-    Args:
-        rows: A rows table; may be empty.
-        seed: Seed of the intervals.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
 
     Returns:
         Points in the order in which the rows name models and tasks (``all`` after a model's tasks), lengths ascending.

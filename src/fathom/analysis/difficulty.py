@@ -104,7 +104,6 @@ def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[ModelReplies])
     Args:
         tiers: Names from ``checked_tiers``: of a model with one variant, with its provider or without, or
             ``model · variant``.
-        known: The models with their replies.
 
     Raises:
         FathomError: There is no such model, it has several variants or providers, or two names are of the same model.
@@ -150,7 +149,6 @@ def beyond_others(right: NDArray[np.int64], sizes: tuple[int, int, int], allowed
 
     Args:
         right: How many models of each tier are right, questions x 3.
-        sizes: Models of each tier.
         allowed: How many models of a tier may be correct on a question that is beyond it.
 
     Returns:

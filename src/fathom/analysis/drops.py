@@ -17,9 +17,6 @@ class Drop:
     """The largest loss of a model on a task.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
-        task: Name of the task.
         shortest: The shortest length with a score, in tokens.
         length: The length at which the score is lowest; the shortest such length.
         before: Mean score at ``shortest``, in [0, 1].

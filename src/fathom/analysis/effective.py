@@ -59,8 +59,6 @@ class EffectiveLength:
     """Effective context length of one model on one task under one definition.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         definition: ``ruler``, ``own_base`` or ``half_base``.
         tokens: The length; None if it is below the shortest tested length, or undefined. Under the definitions relative
@@ -111,10 +109,8 @@ def effective_length(
     distinguishable from chance, or if guessing would pass.
 
     Args:
-        rows: A rows table; may be empty.
         base_lengths: Lengths in tokens whose mean score is the own base.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
 
     Returns:
         Three per model and task, in the order of ``DEFINITIONS``; models and tasks as the rows name them.
@@ -253,7 +249,6 @@ def reach(
     Args:
         lengths: Lengths in tokens, ascending.
         curves: The curve in the first row, and its replicates.
-        thresholds: The threshold, and that of each replicate.
         interpolated: Whether the point is where the curve, linear in log length, crosses the threshold; otherwise it
             is the last length that passes.
         base: Number of lengths at the start of which only one must reach the threshold: the curve begins there.
@@ -301,7 +296,6 @@ def falling_fit(curves: Floats, weights: Floats) -> Floats:
 
     Args:
         curves: Curves x lengths.
-        weights: Weight of each length.
 
     Returns:
         Curves x lengths; no value is above the one before it.

@@ -82,11 +82,9 @@ class Flip:
     """A sample that one of the two got right and the other wrong (scores from 0.5 count as right).
 
     Attributes:
-        task: Name of the task.
         length: Length in tokens.
         sample: Its id.
         candidate: Score of the candidate, averaged over epochs.
-        baseline: Score of the baseline.
     """
 
     task: str
@@ -144,7 +142,6 @@ def gate(
         alpha: Level of the tests.
         at: Only these lengths, in tokens.
         unanswered: How unanswered replies count.
-        seed: Seed of the replicates.
         most_asked_again: Share of replies of a side that may have been asked for more than once.
 
     Raises:

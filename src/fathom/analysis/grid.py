@@ -152,8 +152,6 @@ def _means(values: pl.Series, column: NDArray[np.int64], lengths: int) -> Floats
 
     Args:
         values: One for each item at a length, null if unknown.
-        column: Number of the length of each.
-        lengths: Number of lengths.
     """
     known = values.is_not_null().to_numpy()
     counts = np.bincount(column[known], minlength=lengths)

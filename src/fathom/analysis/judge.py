@@ -86,7 +86,6 @@ def judge_agreement(
             ``model``, ``variant``, ``epoch``, ``task``, ``suite`` or ``length`` if necessary. Several labels of one
             reply are averaged.
         tolerance: Maximum difference of close scores.
-        seed: Seed of the intervals.
 
     Returns:
         All replies together, then by task, by length and by model if there are several.

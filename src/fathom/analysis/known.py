@@ -42,8 +42,6 @@ class Known:
     """Closed-book answers of one model on one task, and what remains of its results.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task.
         questions: Questions asked with a context, each counted once over all lengths.
         asked: Questions asked closed-book.
@@ -113,7 +111,6 @@ def counted(
         answers: Closed-book answers, see :func:`answers_of`.
         lost: Those of ``questions`` that are excluded.
         threshold: Minimum score of an answered question.
-        seed: Seed of the intervals.
     """
     keys = [*SYSTEM, "task"]
     named = pl.concat([questions.select(keys), answers.select(keys)]).unique(maintain_order=True)
@@ -193,7 +190,6 @@ def without(rows: pl.LazyFrame, gone: pl.DataFrame) -> pl.LazyFrame:
     """Rows without those of some questions; closed-book rows are kept.
 
     Args:
-        rows: Rows.
         gone: The questions, by the columns that name them.
 
     Returns:
@@ -223,13 +219,11 @@ def known_filter(
     without closed-book rows are unchanged, and so are questions whose closed-book answer has no score.
 
     Args:
-        rows: A rows table; may be empty.
         policy: ``own``: for each model those that it answers itself (the paper). ``intersection``: a question that any
             model in the rows answers is excluded for all; for a single model that is ``own``. ``panel``: a question
             that any model of ``panel`` answers is excluded for all. ``none``: nothing is excluded.
         threshold: Minimum closed-book score of an answered question, in (0, 1].
         panel: A rows table with the panel's closed-book rows, or names of models in ``rows``.
-        seed: Seed of the intervals.
 
     Raises:
         FathomError: Unknown policy, a threshold outside (0, 1], or a missing, empty or unexpected panel.

@@ -41,8 +41,6 @@ class LongScore:
     """LongScore of one model on one task, or on the mean of its tasks.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for tasks averaged first.
         base: Base Ability, in [0, 1]; None if no base length was scored.
         base_interval: 95% interval of ``base``.
@@ -109,10 +107,8 @@ def longscore(
     tasks, lengths at which some task has no score are left out and named in ``note``.
 
     Args:
-        rows: A rows table; may be empty.
         base_lengths: Lengths in tokens whose mean score is the base; those that were not tested are named in ``note``.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         base: ``paper``, or ``code`` for the base of the released code (``fathom.analysis.base``).
 
     Returns:

@@ -24,8 +24,6 @@ class Neighbour:
         rank: Position in the order of scores, from 1.
         best: Best rank of its range (``fathom.stats.ranks``).
         worst: Worst rank of its range.
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         score: Mean over its questions, repeats averaged first.
         interval: 95% interval of the score.
         questions: Number of its questions.
@@ -36,12 +34,6 @@ class Neighbour:
         p_value: Two-sided p-value of the gap; None without one.
         tied: Whether the two are not significantly different in one test of all differences; None without a gap.
         clusters: Items of its questions, or clusters of items: what is resampled.
-        other: The mean under the other choice of ``unanswered``; None without one.
-        unanswered: Number of unanswered replies.
-        cut: Number of replies truncated at the output cap.
-        overflow: Number of prompts that did not fit the window.
-        missing: Number of missing replies.
-        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     rank: int
@@ -75,7 +67,6 @@ def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int
     Args:
         rows: A rows table; may be empty. Models with only published averages are left out, because pairing needs their
             replies; so are models with a cell without a score (``fathom.stats.outcomes``).
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over items).
     """
     models = {(model.model, model.variant): model for model in asked(rows, unanswered)}

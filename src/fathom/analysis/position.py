@@ -63,9 +63,7 @@ def position(rows: pl.DataFrame, *, bins: int = 5, seed: int = 0) -> list[Positi
     of them.
 
     Args:
-        rows: A rows table; may be empty.
         bins: Number of equal parts of [0, 1], 1 or more.
-        seed: Seed of the intervals.
 
     Returns:
         Points by model, task, length (as the rows name them) and depth, for bins with a scored item.
@@ -161,8 +159,6 @@ class PositionContrast:
     """Mean score at one position in the context minus that at another, at one length or over several.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task.
         length: Length in tokens; None for the mean over the lengths.
         first: ``front``, ``middle`` or ``rear`` (the end). Of chosen depths these are the least, the one nearest to
@@ -200,11 +196,6 @@ def position_contrasts(
     rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_REPLICATES
 ) -> list[PositionContrast]:
     """Differences between front, middle and end, per model, variant, task and length, and over the lengths.
-
-    Args:
-        rows: A rows table; may be empty.
-        seed: Seed of intervals and p-values.
-        replicates: Number of replicates.
 
     Returns:
         Contrasts by model, task, pair of positions and length, the mean over lengths (None) last if all lengths have
@@ -374,9 +365,6 @@ def depth_grid(rows: pl.DataFrame) -> list[DepthCell]:
     """Scores by depth and length of every model on every task whose depths are a grid.
 
     Epochs are averaged within an item first.
-
-    Args:
-        rows: A rows table; may be empty.
 
     Returns:
         Cells by model and task (as the rows name them), length and depth; none of tasks with depths drawn at random, or

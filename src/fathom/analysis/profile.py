@@ -40,7 +40,6 @@ class Profile:
     """Means of one model on one task, or on all, by length.
 
     Attributes:
-        model: Name of the model.
         variant: Name of the variant.
         task: Name of the task, or ``all``.
         tasks: Tasks that the means are over.
@@ -100,12 +99,7 @@ def measured_from_start(profile: Profile) -> Profile:
 
 
 def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
-    """The profile at some of its lengths.
-
-    Args:
-        profile: The profile.
-        keep: Which lengths.
-    """
+    """The profile at some of its lengths."""
     return replace(
         profile,
         lengths=profile.lengths[keep],
@@ -130,7 +124,6 @@ def interval_over(profile: Profile, columns: NDArray[np.bool_]) -> Interval:
     """The interval of the mean over some lengths.
 
     Args:
-        profile: The profile.
         columns: Which lengths; at least one, all of them with a mean.
     """
     exact = None if profile.clusters is None else exact_interval(profile.clusters.at(columns))
@@ -151,10 +144,6 @@ def profiles(
     mean is over the tasks that have one, and ``complete`` is False there, as for a cell without a score.
 
     Args:
-        rows: A rows table; may be empty.
-        seed: Seed of the replicates.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
-        replicates: Number of replicates.
         base: ``paper``: the mean of the base lengths; ``code``: see :func:`fathom.analysis.base.code_base`.
 
     Raises:
@@ -195,10 +184,7 @@ def _task_profiles(
     """The profile of one task by itself, and as a part of ``all``.
 
     Args:
-        grid: Its scores.
         asked: The weight of the prior, and the clusters of its stratum, of each profile.
-        seed: Seed of the replicates.
-        replicates: Number of replicates.
         base: See :func:`profiles`.
     """
     size = len(grid.lengths)

@@ -23,8 +23,6 @@ class ModelReplies:
     """The scored replies of one model and variant.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         about: One row for each question with a score, sorted by name: ``name``, ``suite``, ``task``,
             ``item``, ``cluster`` (``fathom.stats.columns.cluster_name``), ``sample``, ``language``, ``length``,
             ``facets``.
@@ -109,10 +107,6 @@ def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[ModelRepl
     """Replies of each model with whole contexts, in the order in which the rows name models.
 
     Replies of one model and variant to one question in one epoch are averaged. Models without a score are left out.
-
-    Args:
-        rows: A rows table; may be empty.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """
     name = pl.concat_str("suite", "task", "sample", separator="\x1f").alias("name")
     replies = scored_rows(rows, unanswered).with_columns(name, cluster_among_tasks())

@@ -36,12 +36,9 @@ class Ranked:
     """A ranked model.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         mean: Its score on everything that it was asked: the average of all tasks (:func:`average_scores`), or the mean
             over questions.
         interval: Its 95% interval.
-        other: The mean under the other choice of ``unanswered``; None without one.
         best: Best rank of its range, from 1.
         worst: Worst rank of its range.
         gaps: Its score minus that of every ranked model on what both have, in the order of the ranks; 0 for itself,
@@ -78,8 +75,6 @@ def ranking_of(
     Args:
         tables: Grids of all models (:func:`fathom.analysis.grid.grids`).
         averages: Their averages (:func:`fathom.analysis.average.average_scores`).
-        seed: Seed of the replicates.
-        replicates: Number of replicates.
 
     Returns:
         The models that can be compared with another one, or the only model.
@@ -92,12 +87,7 @@ def ranking_of(
 
 
 def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScore]) -> list[Ranked]:
-    """The same from profiles of published scores, without questions: models are treated as independent.
-
-    Args:
-        ready: The profiles.
-        averages: Their averages.
-    """
+    """The same from profiles of published scores, without questions: models are treated as independent."""
     scores = [_Score.of(average) for average in averages if average.task == ALL and average.mean is not None]
     own = {(profile.model, profile.variant): profile for profile in ready if profile.task == ALL}
     return _ranked(scores, _Published([own[score.system] for score in scores]))
@@ -112,8 +102,6 @@ def ranking_of_questions(
 
     Args:
         models: Models with their questions, or the means of these; those with a cell without a score are left out.
-        seed: Seed of the replicates.
-        replicates: Number of replicates.
     """
     whole = [
         means

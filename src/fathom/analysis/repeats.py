@@ -25,15 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import ModelReplies, asked, best_of_first, passed
-from fathom.stats.intervals import (
-    LEVEL,
-    Clusters,
-    Floats,
-    Interval,
-    clusters_of,
-    interval_at,
-    resampled_means,
-)
+from fathom.stats.intervals import LEVEL, Clusters, Floats, Interval, clusters_of, interval_at, resampled_means
 from fathom.stats.outcomes import Unanswered, tally
 
 
@@ -65,8 +57,6 @@ class Repeats:
     """Results of repeated questions of one model.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         questions: Questions with a score.
         runs: Repeats that most questions were asked.
         uneven: Questions with fewer scored repeats than that.
@@ -81,12 +71,6 @@ class Repeats:
         run_means: Mean of each repeat over the questions that it has a score for; NaN without any.
         trend: Best of n and pass at n, for n from 1 to ``runs``, if some question has n scored repeats.
         note: Caveats; "" if none.
-        other: The mean under the other choice of ``unanswered``; None without one.
-        unanswered: Number of unanswered replies.
-        cut: Number of replies truncated at the output cap.
-        overflow: Number of prompts that did not fit the window.
-        missing: Number of missing replies.
-        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -119,7 +103,6 @@ def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 
 
     Args:
         rows: A rows table; may be empty. Published averages have no repeats and are left out.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions, each with its repeats).
 
     Returns:

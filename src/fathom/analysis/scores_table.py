@@ -49,7 +49,6 @@ class ScoreCell:
     """One score of a table.
 
     Attributes:
-        model: Name of the model.
         task: Name of the task, ``all`` for a mean over tasks in the table.
         length: Length in tokens; 0 for a given base.
         score: Mean score in [0, 1].
@@ -254,8 +253,6 @@ def score_profiles(
         table: The cells; for a model, a task has one cell at a length.
         base: ``given``: the cell of length 0; ``paper``: the mean at 2k, 4k and 6k; by default ``given`` if the
             table has such a cell.
-        seed: Seed of the replicates.
-        replicates: Number of replicates.
 
     Raises:
         FathomError: The base is unknown, or that of the code, which needs rows; or there is no score.

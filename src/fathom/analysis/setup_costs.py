@@ -61,7 +61,6 @@ def spent_by(rows: pl.DataFrame, seed: int = 0) -> dict[tuple[str, int], Spent]:
 
     Args:
         rows: Rows of all setups. Where the provider's count of the prompt is unknown, that of the suite stands for it.
-        seed: Seed of the intervals.
     """
     sent = rows.filter(~pl.col("status").is_in(["error", "overflow"])).with_columns(
         item_name(),

@@ -256,8 +256,6 @@ def compare_setups(
         base: Name of the base.
         window: Trained window of the model, in tokens.
         timings: Measured times.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
-        seed: Seed of intervals and p-values.
         replicates: Number of replicates of differences.
 
     Returns:

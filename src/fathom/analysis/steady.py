@@ -29,7 +29,6 @@ class Corrected:
 
     Attributes:
         profile: The profile.
-        base: Its base.
         lengths: Lengths in tokens; that of the base is the mean of its lengths.
         ability: Score minus chance, may be negative; shape (1 + lengths,).
         draws: Replicates of ``ability``.
@@ -133,7 +132,6 @@ def kept_length(profile: Corrected, share: float) -> Reach:
     ``fathom.analysis.effective``.
 
     Args:
-        profile: A profile above chance.
         share: Share of the base ability, between 0 and 1.
     """
     curve, draws = falling_fit(profile.ability[None], profile.items), falling_fit(profile.draws, profile.items)
@@ -184,8 +182,6 @@ class Steady:
     """Chance-corrected measures of one model on one task, or on the mean of its tasks.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for tasks averaged first.
         base: Base Ability with its interval, in [0, 1], without correction for chance; None without one.
         retention: Mean retained share of the base ability beyond the base; None if undefined.
@@ -219,9 +215,7 @@ def steady(
     """Chance-corrected measures per model, variant and task, and over all tasks.
 
     Args:
-        rows: A rows table; may be empty.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         base: ``paper`` or ``code`` (``fathom.analysis.base``).
 
     Returns:

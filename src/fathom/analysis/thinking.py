@@ -28,7 +28,6 @@ class ThinkingGain:
     """Gain of one model by thinking in one group of questions.
 
     Attributes:
-        model: Name of the model.
         dimension: Dimension of the groups.
         group: The value in common; ``all`` for ``overall``.
         without: Score without thinking.
@@ -70,7 +69,6 @@ def thinking_gain(
     Args:
         rows: A rows table; may be empty. Published averages are used for models without replies.
         by: Dimensions, see ``fathom.analysis.breakdown``.
-        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over items).
 
     Returns:

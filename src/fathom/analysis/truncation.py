@@ -32,8 +32,6 @@ class Truncation:
     Only samples with a score at both count; epochs, questions and depths are averaged within the item.
 
     Attributes:
-        model: Name of the model.
-        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         cut_from: Full length in tokens.
         length: Length in tokens of the truncated prompts.
@@ -74,11 +72,6 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_RE
     """Compares whole prompts with truncated ones, per model, task and length.
 
     The mean over tasks (``all``) is included if there are several, at the lengths that all of them have.
-
-    Args:
-        rows: A rows table; may be empty.
-        seed: Seed of intervals and p-values.
-        replicates: Number of replicates.
 
     Returns:
         By model, task (as the rows name them, ``all`` last), full length and length, ascending; empty if no prompt

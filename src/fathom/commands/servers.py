@@ -1,12 +1,10 @@
 """What the commands of the leaderboard's server and of the studio share."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from fathom.options.declare import Option, Options, Read, hidden, opt
-from fathom.types import FathomError
 
 Host: TypeAlias = Annotated[str, opt("Address to listen on.", metavar="ADDRESS")]
 Port: TypeAlias = Annotated[int, opt("Port to listen on; 0 for one that is free.", metavar="NUMBER")]
@@ -56,22 +54,3 @@ def store_option(variable: str) -> Option:
         metavar="STORE",
         env=variable,
     )
-
-
-@contextmanager
-def libraries_of(what: str, extra: str) -> Iterator[None]:
-    """Say what to install where a library is missing.
-
-    Args:
-        what: What needs it.
-        extra: The extra of fathom-eval that has it.
-
-    Raises:
-        FathomError: A library is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "fathom":
-            raise
-        raise FathomError(f"{what} needs {error.name}: pip install 'fathom-eval[{extra}]'") from error

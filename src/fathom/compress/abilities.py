@@ -104,7 +104,6 @@ def without_gaps(scores: Floats, strata: NDArray[np.int64]) -> Floats:
 
     Args:
         scores: Shape (M, N); NaN for gaps.
-        strata: Number of each item's stratum.
 
     Returns:
         Scores without gaps, within [0, 1]. An item without any score has the mean of its stratum, and a stratum

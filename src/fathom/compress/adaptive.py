@@ -99,9 +99,7 @@ def next_items(
 
     Args:
         design: The benchmark; its own budget is ignored.
-        progress: The state.
         count: Number k of further items.
-        rng: Random generator.
 
     Returns:
         Their numbers, ascending, fewer than ``count`` only if no more are left; and the inverse weights of all items
@@ -128,11 +126,8 @@ def topped_up(
     """Items to ask next as up to fathom 0.1.0, only to resume evaluations that were started so: slightly biased.
 
     Args:
-        design: The benchmark.
-        progress: The state.
         wanted: What this returned in the round before; zeros in the first.
         count: Number of further items.
-        rng: Random generator.
 
     Returns:
         Their numbers, and the inclusion probability of each item by the design, shape (N,).
@@ -149,7 +144,6 @@ def current(design: Design, progress: Progress, stretch: float) -> Estimates:
     """The estimates so far, one model by T targets.
 
     Args:
-        design: The benchmark.
         progress: The state, with at least one item.
         stretch: Factor on the width, see ``stretch``.
     """
@@ -167,10 +161,8 @@ def rounds(
     """The rounds of an evaluation as a generator: it yields items to ask and is sent the scores on them.
 
     Args:
-        design: The benchmark.
         settings: Width, budget and sizes of the rounds.
         stretch: See ``stretch``.
-        rng: Random generator.
         top_up: Whether rounds are drawn by ``topped_up``.
 
     Yields:
@@ -230,7 +222,6 @@ def stretch(design: Design, settings: AdaptiveSettings, *, top_up: bool = False)
     """Factor by which intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
 
     Args:
-        design: The benchmark.
         settings: Width, budget and sizes of the rounds.
         top_up: Whether rounds are drawn by ``topped_up``.
 
@@ -304,7 +295,6 @@ def counted(answers: Sequence[Answers], unanswered: Unanswered, name: str) -> Fl
     """The scores of the last round: few missing ones of all rounds count 0; with more there is no estimate.
 
     Args:
-        answers: Answers of all rounds.
         unanswered: How unanswered replies count.
         name: Name of the rounds, for the error.
 
@@ -419,7 +409,6 @@ def evaluate(
     """Evaluate one model in rounds; the same call again resumes.
 
     Args:
-        model: Its name.
         matrix: Scores of known models on the items of the benchmark.
         settings: What is to be reached, and how.
         folder: Where the rounds are written.

@@ -97,7 +97,6 @@ def calibrate(
             for which the design is made.
         groups: Groups of each item, see ``likeness_tree``.
         budget: Number of items, or their total cost.
-        rng: Random generator.
         costs: Cost of each item, for a budget of costs.
 
     Returns:

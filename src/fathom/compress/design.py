@@ -89,10 +89,8 @@ class Design:
         strata: Number of each item's stratum, shape (N,).
         known: Statistics from known models.
         chances: Inclusion probability of each item, shape (N,).
-        tree: Sampling tree.
         budget: Number of items, or their total cost.
         unit: Unit of the budget.
-        seed: Seed of the sample.
     """
 
     matrix: ScoreMatrix

@@ -72,7 +72,6 @@ def embedder(name: str, *, base_url: str | None = None) -> Embed:
 
     Args:
         name: ``tfidf``, ``sentence-transformers/MODEL`` (or ``st/MODEL``), or ``openai/MODEL`` for a server.
-        base_url: Address of the server.
 
     Raises:
         FathomError: There is no such kind.
@@ -192,7 +191,6 @@ def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
     """Writes embeddings atomically.
 
     Args:
-        items: Names of the rows.
         vectors: Shape (N, F).
         path: An ``.npz`` file.
 
@@ -206,9 +204,6 @@ def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
 
 def check_suffix(path: Path) -> None:
     """Checks that a file is an ``.npz`` file.
-
-    Args:
-        path: The file.
 
     Raises:
         FathomError: Its suffix is wrong.

@@ -75,9 +75,7 @@ class Unestimated:
     """A model without an estimate, because too many of the subset's items are missing.
 
     Attributes:
-        model: Its name.
         missing: Items that it was not asked, or whose reply failed or was not judged.
-        items: Items of the subset.
     """
 
     model: str
@@ -155,8 +153,6 @@ def whole_enough(
     be missing.
 
     Args:
-        subset: The asked items.
-        scores: Scores of the models.
         unanswered: With ``drop`` all models are estimated, from the available scores.
 
     Returns:
@@ -316,7 +312,6 @@ def of_subset(
     """Estimates of the models with enough scores, and under the other choice of ``unanswered``.
 
     Args:
-        chosen: The subset.
         scores: Scores on its items or on more.
         known: The scores that it was chosen with.
         mini: The subset with its parameters, if MiniLongBench's method chose it.
@@ -372,9 +367,7 @@ class Estimated:
     """Estimates of a benchmark's scores from those of a subset.
 
     Attributes:
-        subset: Name of the subset.
         method: Method by which it was chosen.
-        items: Items of the subset.
         models: One for each model, the best first.
         agreement: How the estimates agree with the scores themselves, where they are known.
         left_out: Models that have no estimate, because too many of the subset's items are missing.

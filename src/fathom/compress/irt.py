@@ -60,6 +60,10 @@ class Fit:
     converged: bool
 
 
+STEPS = 2000
+"""Most steps of the optimiser."""
+
+
 @dataclass(frozen=True)
 class Prior:
     """Standard deviations of normal priors around 0; they keep items finite that all models pass, or none.
@@ -126,9 +130,7 @@ def fit(
     expected: Floats | None = None,
     bias: bool = True,
     bias_start: Floats | None = None,
-    prior: Prior | None = None,
     seed: int = 0,
-    steps: int = 2000,
 ) -> Fit:
     """Fits abilities and items together: the maximum of the posterior under normal priors, by L-BFGS.
 
@@ -142,14 +144,11 @@ def fit(
             default standard normal draws.
         bias: Whether items have a difficulty; without, it stays 0.
         bias_start: Start values of the difficulties, shape (N,); by default 0.
-        prior: Standard deviations of the priors.
         seed: Seed of the start values of the abilities.
-        steps: The most steps of the optimiser.
 
     Raises:
         FathomError: Shapes do not match, there are fewer than two models, or a response is not in [0, 1].
     """
-    prior = prior or Prior()
     for given in (start, expected):
         _check(responses, dimensions, given)
     models, items = responses.shape
@@ -161,11 +160,11 @@ def fit(
     from scipy.optimize import minimize
 
     optimum = minimize(
-        posterior(responses, dimensions, prior, bias, expected),
+        posterior(responses, dimensions, Prior(), bias, expected),
         np.concatenate([abilities.ravel(), first.ravel(), difficulty]),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-7, "gtol": 1e-4},
+        options={"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-7, "gtol": 1e-4},
     )
     abilities, discrimination, difficulty = _unpacked(optimum.x, models, items, dimensions)
     parameters = ItemParameters(discrimination.copy(), difficulty.copy())

@@ -78,10 +78,6 @@ class ScoreMatrix:
 def balanced(tasks: Sequence[str], categories: Sequence[str]) -> Floats:
     """Weights of items that give all items of a task, all tasks of a category and all categories equal weight.
 
-    Args:
-        tasks: Task of each item.
-        categories: Category of each item.
-
     Returns:
         Weights that sum to 1, shape (N,). LongBench's overall score is the mean of its six categories' means over
         their tasks, and MiniLongBench's balance weights are N times these.
@@ -193,8 +189,6 @@ def check_scores(source: str, models: Sequence[str], items: Sequence[str], score
 
     Args:
         source: Their source, for messages.
-        models: Names.
-        items: Names.
         scores: Shape (M, N); NaN for gaps.
 
     Raises:

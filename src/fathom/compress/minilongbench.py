@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fathom.compress import released
 from fathom.compress.abilities import numbered
 from fathom.compress.embedding import reduced
-from fathom.compress.irt import Fit, ItemParameters, Prior, Rule, ability, binarised, fit, threshold
+from fathom.compress.irt import Fit, ItemParameters, Rule, ability, binarised, fit, threshold
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.released import array_of
 from fathom.parallel.units import one_thread
@@ -43,7 +43,6 @@ class MiniBenchmark:
         subset: The items to ask.
         items: All N items of the benchmark.
         tasks: Task of each of them.
-        categories: Category of each.
         weights: Share of each in the benchmark's score, shape (N,).
         parameters: Of all N items.
     """
@@ -75,14 +74,12 @@ class MiniScore:
     """The scores of one model from a subset.
 
     Attributes:
-        model: Its name.
         predicted: The whole benchmark's score, predicted.
         direct: Mean over categories of the mean over tasks of the observed scores.
         weighted: Mean of the observed scores, by the weights of the subset's members: the shares of their
             clusters, which the released code does not use. For the published subset it is the direct score.
         categories: Predicted score of each category.
         tasks: Predicted score of each task.
-        direct_categories: Direct score of each category.
         items: Number of the subset's items with a score.
         full: The whole score itself, if all items have one.
     """
@@ -108,8 +105,6 @@ def select(
     bias: bool = True,
     bias_start: Floats | None = None,
     rule: Rule | Literal["none"] = "coded",
-    prior: Prior | None = None,
-    restarts: int = 1,
     seed: int = 0,
 ) -> MiniBenchmark:
     """Chooses items by MiniLongBench's method, from the scores of known models.
@@ -126,8 +121,6 @@ def select(
         bias_start: Start values of the difficulties; by default 0.
         rule: Of the threshold, see ``irt.threshold``; ``none`` fits the scores themselves. With a threshold, tasks
             whose scores are all on one side of it, such as summaries, look as if no model or every model passed.
-        prior: Standard deviations of the priors.
-        restarts: Number of restarts of k-means.
         seed: Seed of all draws.
 
     Raises:
@@ -146,12 +139,11 @@ def select(
             expected=places if use == "prior" else None,
             bias=bias,
             bias_start=bias_start,
-            prior=prior,
             seed=seed,
         )
     )
     points = np.column_stack([fitted.items.discrimination, fitted.items.difficulty])
-    chosen = anchors(points, matrix.weights, matrix.categories, budget, seed=seed, restarts=restarts)
+    chosen = anchors(points, matrix.weights, matrix.categories, budget, seed=seed)
     members = tuple(
         Member(matrix.items[item], float(weight), matrix.categories[item])
         for item, weight in sorted(zip(chosen.items.tolist(), chosen.weights.tolist(), strict=True))

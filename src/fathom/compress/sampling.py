@@ -75,7 +75,6 @@ def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray
     Args:
         probabilities: Probability of each item, shape (N,).
         tree: Of all items.
-        rng: Random generator.
 
     Returns:
         Numbers of the drawn items, ascending; as many as the probabilities sum to, randomly rounded up or down.

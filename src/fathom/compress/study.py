@@ -62,6 +62,7 @@ OF_ONE = ("categories", "rankings", "neighbours")
 UNDRAWN = ("categories", "neighbours")
 """Studies without draws."""
 DRAWS = {"redundancy": 10_000, "choices": 20, "numbers": 5, "rankings": 16}
+PERPLEXITY = 30.0  # of t-SNE: about how many neighbours an item has
 ROWS_SHOWN = 60
 """Rows of a study that a terminal shows."""
 
@@ -110,7 +111,6 @@ def study(
             ``categories`` ``measured``.
         matrix: Scores of all models on all items.
         plan: What the studies have in common; its embeddings are the one kind that is given.
-        asked: What is asked of this one.
         kinds: Kinds of embeddings by name.
 
     Raises:
@@ -152,7 +152,6 @@ def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> 
     (MiniLongBench, figures 5 and 13.)
 
     Args:
-        mini: The subset.
         matrix: Scores of all models on all items.
         known: Numbers of the models that the subset was chosen with.
 
@@ -302,16 +301,12 @@ def rankings(
 
 
 @one_thread("sklearn.manifold")
-def neighbourhoods(
-    mini: MiniBenchmark, *, tasks: Sequence[str] | None = None, perplexity: float = 30.0, seed: int = 0
-) -> pl.DataFrame:
+def neighbourhoods(mini: MiniBenchmark, *, tasks: Sequence[str] | None = None, seed: int = 0) -> pl.DataFrame:
     """Items projected by t-SNE of their discriminations and difficulty (figure 11).
 
     Args:
         mini: The subset with its items.
         tasks: Only items of these tasks; by default all, which takes half a minute for 5,000.
-        perplexity: Approximate number of neighbours of an item.
-        seed: Seed of t-SNE.
 
     Returns:
         Columns ``item``, ``task``, ``category``, ``chosen``, ``x`` and ``y``.
@@ -328,7 +323,7 @@ def neighbourhoods(
     if len(inside) < 4:
         raise FathomError(f"{len(inside)} items: t-SNE needs 4 or more")
     points = np.column_stack([mini.parameters.discrimination, mini.parameters.difficulty])[inside]
-    near = min(perplexity, (len(inside) - 1) / 3)
+    near = min(PERPLEXITY, (len(inside) - 1) / 3)
     plane: NDArray[np.float32] = TSNE(perplexity=near, random_state=seed, init="pca").fit_transform(points)
     chosen = mini.seen()
     return pl.DataFrame(
@@ -419,7 +414,6 @@ def redundancy(
         draws: Subsets for each category and ratio.
         top: Share of the subsets that is kept, those with the highest correlation. The paper keeps three quarters of
             its 10,000, which hides the worst subsets; by default all are kept.
-        seed: Seed of the draws.
 
     Returns:
         Columns ``category``, ``ratio``, ``items``, ``draw`` and ``spearman``, from the highest correlation down.

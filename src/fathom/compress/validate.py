@@ -324,7 +324,6 @@ def reach(
     width: float,
     *,
     splits: Sequence[Split],
-    budget: int | None = None,
     workers: Workers = 1,
     kept: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -333,9 +332,7 @@ def reach(
 
     Args:
         matrix: Scores of models.
-        width: The half-width.
         splits: Known and new models, see ``validate.splits_of``.
-        budget: Most items of an adaptive evaluation; by default all.
         workers: Processes, None for one for each core; or another engine (``fathom.parallel.units``).
         kept: A file for splits that are done, which the next call with the same scores reads.
         progress: Called with (splits done, splits in all).
@@ -351,7 +348,7 @@ def reach(
     """
     if not 0 < width < 0.5:
         raise FathomError(f"a half-width of {width:g}: expected more than 0 and less than 0.5, for example 0.02")
-    most = budget or len(matrix.items)
+    most = len(matrix.items)
     lines = run_units(
         {f"reach {width} {most} {_name_of(split)}": split for split in splits},
         partial(_reached, matrix, width, most),

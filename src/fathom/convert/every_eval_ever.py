@@ -26,6 +26,7 @@ from fathom.types import FathomError
 
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"
+_COUNTS = ("replies", "scored", "invalid", "unanswered", "overflow", "missing", "scorer_error", "cut", "truncated")
 _RESERVED = re.compile(r"^(data|con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
 
 
@@ -36,7 +37,6 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
 
     Args:
         material: Rows, figures and replies.
-        out: The folder.
         choices: ``organization`` and ``relationship`` describe the evaluator.
 
     Raises:
@@ -66,18 +66,19 @@ def _record(material: Material, out: Path, system: System, choices: Choices) -> 
     aggregate, samples = folder / f"{name}.json", folder / f"{name}_samples.jsonl"
     for place in (aggregate, samples):
         refuse_existing(place, choices.force)
-    now = datetime.now(UTC)
+    now, run = datetime.now(UTC), material.run_of(system)
+    when = choices.about.date or (run.started if run is not None else "")
     identity = f"{suite}/{model}/{now.timestamp():.0f}"
     names = {figure.name for figure in scored}
     lost, rows, checksum = _write_replies(material, system, samples, choices, (identity, model), names)
     record = {
         "schema_version": SCHEMA,
         "evaluation_id": identity,
-        **_when(material.run_of(system), choices),
+        **({"evaluation_timestamp": when} if when else {}),
         "retrieved_timestamp": f"{now.timestamp():.0f}",
         "source_metadata": _source(material, figures, choices),
         "eval_library": {"name": "fathom", "version": fathom_version()},
-        "model_info": _model_info(system, model, material.run_of(system)),
+        "model_info": _model_info(system, model, run),
         "evaluation_results": [_result(material, system, figure, suite, choices) for figure in scored],
         **_replies_file(samples, out, rows, checksum, lost),
     }
@@ -107,11 +108,6 @@ def _part(text: str) -> str:
 
 def _uuid(text: str) -> UUID:
     return UUID(bytes=hashlib.sha256(text.encode("utf-8", "replace")).digest()[:16], version=4)
-
-
-def _when(run: RunFolder | None, choices: Choices) -> dict[str, str]:
-    when = choices.about.date or (run.started if run is not None else "")
-    return {"evaluation_timestamp": when} if when else {}
 
 
 def _source(material: Material, figures: Sequence[Figure], choices: Choices) -> dict[str, Any]:
@@ -174,29 +170,18 @@ def _data(suite: str, choices: Choices) -> dict[str, Any]:
 def _score(figure: Figure) -> dict[str, Any]:
     details: dict[str, str] = {}
     if figure.counts is not None:
-        names = (
-            "replies",
-            "scored",
-            "invalid",
-            "unanswered",
-            "overflow",
-            "missing",
-            "scorer_error",
-            "cut",
-            "truncated",
-        )
-        details = {name: str(getattr(figure.counts, name)) for name in names}
+        details = {name: str(getattr(figure.counts, name)) for name in _COUNTS}
     if figure.chance is not None:
         details["chance"] = str(figure.chance)
     score: dict[str, Any] = {"score": figure.mean, "details": details}
     if figure.interval is not None:
-        interval = {
-            "lower": figure.interval.low,
-            "upper": figure.interval.high,
-            "confidence_level": figure.interval.level,
-        }
         score["uncertainty"] = {
-            "confidence_interval": {**interval, "method": "Bayesian bootstrap over items, stratified by task"},
+            "confidence_interval": {
+                "lower": figure.interval.low,
+                "upper": figure.interval.high,
+                "confidence_level": figure.interval.level,
+                "method": "Bayesian bootstrap over items, stratified by task",
+            },
             "num_bootstrap_samples": REPLICATES,
             **({"num_samples": figure.items} if figure.items is not None else {}),
         }
@@ -254,7 +239,7 @@ def _instance(
     scored: ScoredReply, prompts: Prompts | None, identity: tuple[str, str], figures: set[str]
 ) -> dict[str, Any]:
     row, stored = scored
-    figure = Figure(row.task, row.length, None, None, None, None, None).name
+    figure = Figure(row.task, row.length).name
     prompt = prompts.text(row) if prompts is not None else None
     asked = prompt if prompt is not None else stored.asked if stored is not None else ""
     reference = list(stored.targets) if stored is not None else [row.target] if row.target else []
@@ -298,8 +283,8 @@ def _attribution(scored: ScoredReply) -> list[dict[str, Any]]:
     if row.answer is None:
         return []
     method = row.metric or row.grader or "custom"
-    attribution = {"turn_idx": 0, "source": "output.raw", "extracted_value": row.answer, "extraction_method": method}
-    return [{**attribution, "is_terminal": True}]
+    place = {"turn_idx": 0, "source": "output.raw", "is_terminal": True}
+    return [{**place, "extracted_value": row.answer, "extraction_method": method}]
 
 
 def _metadata(scored: ScoredReply, prompt: bool) -> dict[str, str]:

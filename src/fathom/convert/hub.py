@@ -12,7 +12,8 @@ from typing import Any
 
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, counts_text, only_system, without_score
-from fathom.convert.places import file_name, library, refuse_existing
+from fathom.convert.places import file_name, refuse_existing
+from fathom.plugins.extras import libraries_of
 from fathom.report.results import ALL, System
 from fathom.storage.atomic import whole_file
 from fathom.storage.versions import fathom_version
@@ -27,14 +28,12 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Writes ``.eval_results/NAME.yaml`` into a copy of a model repository.
 
     Args:
-        material: Figures.
-        out: The folder of the repository.
         choices: ``dataset`` is required; ``task_ids`` says what the data set's ``eval.yaml`` calls the tasks.
 
     Raises:
         FathomError: There are several models, no score, or the file exists.
     """
-    with library("`to` hub", "hub"):
+    with libraries_of("`to` hub", "hub"):
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     system = only_system(material, choices.about.model, WHAT)
     if not choices.about.dataset:

@@ -40,7 +40,6 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
 
     Args:
         material: Rows, figures and replies.
-        out: The folder.
         choices: ``force`` replaces a folder that holds nothing but logs; ``prompts`` writes prompts.
 
     Raises:

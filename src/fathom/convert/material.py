@@ -34,7 +34,6 @@ class RunFolder:
     """A run among the sources.
 
     Attributes:
-        folder: Its folder.
         suite: Name of its suite in the rows.
         system: Its model and variant in the rows.
         manifest: Its ``run.json``, which has no secrets.
@@ -80,12 +79,12 @@ class Figure(NamedTuple):
 
     task: str
     length: int | None
-    mean: float | None
-    interval: Interval | None
-    chance: float | None
-    items: int | None
-    counts: Counts | None
-    why: str = ""
+    mean: float | None = None
+    interval: Interval | None = None
+    chance: float | None = None
+    items: int | None = None
+    counts: Counts | None = None
+    why: str = "no score"
 
     @property
     def name(self) -> str:
@@ -96,6 +95,11 @@ class Figure(NamedTuple):
     def standard_error(self) -> float | None:
         """Half the width of the interval as standard errors of a normal distribution; the interval is not symmetric."""
         return None if self.interval is None else (self.interval.high - self.interval.low) / (2 * NORMAL_95)
+
+
+def _scored(figure: Figure, score: AverageScore | CurvePoint, gap: str) -> Figure:
+    why = "" if score.mean is not None else gap or "no score"
+    return figure._replace(mean=score.mean, interval=score.interval, chance=score.chance, why=why)
 
 
 @dataclass(frozen=True)
@@ -136,19 +140,13 @@ class Material:
 
     def _average(self, system: System, task: str) -> Figure:
         score: AverageScore | None = self.results.average.get((system, task))
-        counts = self.results.every(system, task)
-        if score is None:
-            return Figure(task, None, None, None, None, None, counts, "no score")
-        why = "" if score.mean is not None else score.note or "no score"
-        return Figure(task, None, score.mean, score.interval, score.chance, None, counts, why)
+        figure = Figure(task, None, counts=self.results.every(system, task))
+        return figure if score is None else _scored(figure, score, score.note)
 
     def _point(self, system: System, task: str, length: int) -> Figure:
         point: CurvePoint | None = self.results.curve.get((system, task, length))
-        counts = self.results.by_cell.get((system, task, length))
-        if point is None:
-            return Figure(task, length, None, None, None, None, counts, "no score")
-        why = "" if point.mean is not None else point.gap or "no score"
-        return Figure(task, length, point.mean, point.interval, point.chance, point.items, counts, why)
+        figure = Figure(task, length, counts=self.results.by_cell.get((system, task, length)))
+        return figure if point is None else _scored(figure._replace(items=point.items), point, point.gap)
 
     def run_of(self, system: System) -> RunFolder | None:
         """The first run of a system; None if its rows are from elsewhere."""
@@ -218,7 +216,6 @@ def material(
         filtered: Rows without questions that models answer closed-book.
         paths: Their sources; runs among them have replies.
         suites: Built suites, where they are not at the place that a run names.
-        seed: Seed of the intervals.
         unanswered: How unanswered replies count.
 
     Raises:
@@ -245,13 +242,17 @@ def material(
     return Material(filtered.before.with_columns(names), filtered, results, runs, opened, tuple(notes))
 
 
+def _with_name(measured: Material, model: str | None) -> list[System]:
+    return [system for system in measured.systems if model in (None, system.model, system.name)]
+
+
 def chosen_systems(measured: Material, model: str | None) -> list[System]:
     """The systems with a model's name, or with their own; all without one.
 
     Raises:
         FathomError: There is none.
     """
-    systems = [system for system in measured.systems if model in (None, system.model, system.name)]
+    systems = _with_name(measured, model)
     if not systems:
         raise FathomError(f"`model` {model}: no such model")
     return systems
@@ -263,7 +264,7 @@ def only_system(measured: Material, model: str | None, what: str) -> System:
     Raises:
         FathomError: There are several, or none with that name.
     """
-    chosen = [system for system in measured.systems if model in (None, system.model, system.name)]
+    chosen = _with_name(measured, model)
     if len(chosen) == 1:
         return chosen[0]
     known = ", ".join(system.name for system in measured.systems)

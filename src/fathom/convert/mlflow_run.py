@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, RunFolder, chosen_systems, without_score
-from fathom.convert.places import library
+from fathom.plugins.extras import libraries_of
 from fathom.report.results import System
 from fathom.rows import write_rows
 from fathom.safety.secrets import hide_in_address, hide_in_text, hide_secrets, remember
@@ -45,7 +45,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """
     address = str(out)
     remember(address)
-    with library("`to` mlflow", "mlflow"):
+    with libraries_of("`to` mlflow", "mlflow"):
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
     systems = chosen_systems(material, choices.about.model)

@@ -9,7 +9,8 @@ from typing import Any
 
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, only_system, without_score
-from fathom.convert.places import library, refuse_existing
+from fathom.convert.places import refuse_existing
+from fathom.plugins.extras import libraries_of
 from fathom.report.results import ALL, System
 from fathom.stats.outcomes import LOST
 from fathom.storage.atomic import whole_file
@@ -27,14 +28,13 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Merges the figures into the metadata of a model card; the text below stays as it is.
 
     Args:
-        material: Figures.
         out: A README.md, or the folder of the repository.
         choices: ``dataset`` names the data set; with ``force`` our earlier figures are replaced. Those of others stay.
 
     Raises:
         FathomError: There are several models, no score, the card cannot be read, or has our figures already.
     """
-    with library("`to` model-card", "hub"):
+    with libraries_of("`to` model-card", "hub"):
         from huggingface_hub import metadata_load, metadata_save
     system = only_system(material, choices.about.model, WHAT)
     figures = material.figures(system)

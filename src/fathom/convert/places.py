@@ -2,8 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from fathom.types import FathomError
@@ -37,22 +35,3 @@ def refuse_existing(place: Path, force: bool) -> None:
         raise FathomError(f"{place}: not a plain file; choose another `out`")
     if place.exists() and not force:
         raise FathomError(f"{place} exists; replace it with `force`, or choose another `out`")
-
-
-@contextmanager
-def library(what: str, extra: str) -> Iterator[None]:
-    """Say what to install where a library is missing.
-
-    Args:
-        what: What needs it.
-        extra: The extra of fathom-eval that has it.
-
-    Raises:
-        FathomError: It is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "fathom":
-            raise
-        raise FathomError(f"{what} needs {error.name}: pip install 'fathom-eval[{extra}]'") from error

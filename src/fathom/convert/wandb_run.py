@@ -9,7 +9,7 @@ from typing import Any
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Material, chosen_systems, without_score
 from fathom.convert.mlflow_run import key_of, metrics_of, parameters
-from fathom.convert.places import library
+from fathom.plugins.extras import libraries_of
 from fathom.report.results import System
 from fathom.safety.secrets import hide_in_text
 from fathom.types import FathomError
@@ -31,7 +31,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: wandb is missing, the folder has runs of these results already, or it cannot be written.
     """
-    with library("`to` wandb", "wandb"):
+    with libraries_of("`to` wandb", "wandb"):
         import wandb
     folder = Path(out)
     systems = chosen_systems(material, choices.about.model)

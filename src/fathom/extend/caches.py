@@ -106,7 +106,6 @@ def stay(cache: Method, tokens: int, layer: int = 0, layers: int = 1) -> int:
 
     Args:
         cache: A method that evicts.
-        tokens: Tokens of the prompt.
         layer: Number of the layer, from 0; only ``pyramid`` keeps more in some than in others.
         layers: How many there are.
 
@@ -136,7 +135,6 @@ def always(cache: Method, budget: int) -> int:
 
     Args:
         cache: A method that evicts.
-        budget: How many stay in all.
     """
     return kind_of(cache).always(cache, budget)
 

@@ -36,7 +36,6 @@ class Parameter:
         unit: What its values are.
         help: A sentence for people.
         default: None where it follows from the model or from other options.
-        least: The least value.
         among: The names that a ``name`` may be.
         former: Other names for it.
     """

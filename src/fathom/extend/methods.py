@@ -183,7 +183,6 @@ def settled(method: Method, original: int | None) -> Method:
     """The method with every value that follows from the trained window.
 
     Args:
-        method: As it was given.
         original: The model's window in tokens, if the method does not say; None if unknown.
 
     Raises:

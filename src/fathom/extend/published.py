@@ -24,8 +24,9 @@ from typing import Any, Literal, TypeAlias, get_args
 from fathom.extend.methods import METHODS
 from fathom.plugins.discovery import folders
 from fathom.plugins.names import listed
-from fathom.storage.foreign import open_regular
+from fathom.storage.foreign import content_of, open_regular
 from fathom.storage.toml import read_toml
+from fathom.storage.validation import Items, Text, from_toml
 from fathom.types import FathomError
 
 Trained: TypeAlias = Literal["zero-shot", "fine-tuned", "vendor", "not stated", ""]
@@ -35,8 +36,6 @@ COLUMNS = (
     "table", "model", "method", "printed", "setting", "trained", "task", "length", "column", "metric", "value", "note",
 )  # fmt: skip
 MISSING = "-"
-_TEXTS, _LISTS = ("id", "title", "training", "nearest"), ("tables", "comparable", "not_comparable")
-_OPTIONAL = ("models", "unpaired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +125,26 @@ class PublishedComparison:
     differences: tuple[PublishedDifference, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A comparison as ``extension.toml`` has it; see ``PublishedComparison``."""
+
+    id: Text
+    title: Text
+    training: Text
+    nearest: Text
+    tables: Items[Text]
+    comparable: Items[Text]
+    not_comparable: Items[Text]
+    models: Items[Text] | None = None
+    unpaired: Items[Text] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparisons:
+    comparisons: Items[_Described]
+
+
 @lru_cache(maxsize=1)
 def published_comparisons() -> tuple[PublishedComparison, ...]:
     """The comparisons of all benchmarks' papers, by the name of their folder."""
@@ -145,10 +164,8 @@ def read_comparisons(path: Path) -> tuple[PublishedComparison, ...]:
     scores = tuple(_scores(path))
     described = path.with_suffix(".toml")
     source = read_toml(path.with_name(SOURCE))
-    given = read_toml(described).get("comparisons")
-    if not isinstance(given, list):
-        raise FathomError(f"{described}: expected [[comparisons]]")
-    comparisons = tuple(_comparison(record, scores, source, described) for record in given)
+    listed_in = from_toml(_Comparisons, content_of(described), str(described)).comparisons
+    comparisons = tuple(_comparison(entry, scores, source, described) for entry in listed_in)
     for score in scores:
         holders = [comparison.id for comparison in comparisons if score in comparison.scores]
         if len(holders) != 1:
@@ -182,35 +199,26 @@ def differences(scores: Sequence[PublishedScore], unpaired: Sequence[str] = ()) 
 
 
 def _comparison(
-    given: Mapping[str, Any], scores: Sequence[PublishedScore], source: Mapping[str, Any], path: Path
+    described: _Described, scores: Sequence[PublishedScore], source: Mapping[str, Any], path: Path
 ) -> PublishedComparison:
-    for name, value in given.items():
-        right = isinstance(value, str) if name in _TEXTS else isinstance(value, list)
-        if name not in (*_TEXTS, *_LISTS, *_OPTIONAL) or not right:
-            raise FathomError(f"{path}: unexpected {name} = {value!r} in a comparison")
-    for name in (*_TEXTS, *_LISTS):
-        if name not in given:
-            raise FathomError(f"{path}: a comparison without {name}")
-    models = given.get("models")
-    chosen = tuple(
-        score for score in scores if score.table in given["tables"] and (models is None or score.model in models)
-    )
+    tables, models = described.tables, described.models
+    chosen = tuple(score for score in scores if score.table in tables and (models is None or score.model in models))
     if not chosen:
-        raise FathomError(f"{path}: comparison {given['id']} has no rows")
+        raise FathomError(f"{path}: comparison {described.id} has no rows")
     return PublishedComparison(
-        id=given["id"],
+        id=described.id,
         paper=path.parent.name,
         source=str(source.get("title", "")),
         date=str(source.get("date", "")),
         url=str(source.get("url", "")),
-        tables=tuple(given["tables"]),
-        title=given["title"],
-        training=given["training"],
-        comparable=tuple(given["comparable"]),
-        not_comparable=tuple(given["not_comparable"]),
-        nearest=given["nearest"],
+        tables=tables,
+        title=described.title,
+        training=described.training,
+        comparable=described.comparable,
+        not_comparable=described.not_comparable,
+        nearest=described.nearest,
         scores=chosen,
-        differences=differences(chosen, given.get("unpaired", ())),
+        differences=differences(chosen, described.unpaired),
     )
 
 
@@ -240,21 +248,10 @@ def _score(row: Mapping[str, str], where: str) -> PublishedScore:
         raise FathomError(f"{where}: method = {row['method']!r}, expected one of {listed(list(METHODS))}, or nothing")
     if row["length"] and not (row["length"].isascii() and row["length"].isdigit()):
         raise FathomError(f"{where}: length = {row['length']!r}, expected a number of tokens, or nothing")
-    return PublishedScore(
-        table=row["table"],
-        model=row["model"],
-        method=row["method"],
-        printed=row["printed"],
-        setting=row["setting"],
-        trained=trained,
-        task=row["task"],
-        length=int(row["length"]) if row["length"] else None,
-        column=row["column"],
-        metric=row["metric"],
-        text=row["value"],
-        value=_value(row["value"], where),
-        note=row["note"],
-    )
+    named = {name: row[name] for name in ("table", "model", "method", "printed", "setting", "task", "column", "metric")}
+    length = int(row["length"]) if row["length"] else None
+    value = _value(row["value"], where)
+    return PublishedScore(**named, trained=trained, length=length, text=row["value"], value=value, note=row["note"])
 
 
 def _value(text: str, where: str) -> float | None:

@@ -41,7 +41,6 @@ def flags(method: Method, server: Server, head_dim: int, base: float) -> ServerF
 
     Args:
         method: With its values (``settled``).
-        server: Which server.
         head_dim: Coordinates of a head that turn.
         base: The model's ``rope_theta``.
     """

@@ -420,11 +420,7 @@ class Command(Generic[P, Given, Result]):
 
 
 def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]], Command[P, Given, Result]]:
-    """Make a body that takes a value of a class of options a function that takes each option by name.
-
-    Args:
-        options: The class.
-    """
+    """Make a body that takes a value of a class of options a function that takes each option by name."""
     kind = cast(type, options)
     known_in_order = [
         field.name for field in dataclasses.fields(cast(Any, options)) if field.init and not field.kw_only
@@ -475,9 +471,7 @@ class Config:
     """Options that were read from a file.
 
     Attributes:
-        path: The file.
         sha256: Checksum of its bytes.
-        values: The options by name.
     """
 
     path: Path

@@ -216,7 +216,6 @@ class Group(click.Group):
         """Make a group of commands.
 
         Args:
-            package: The package.
             names: Names of the commands, in the order of the help.
             former: Today's names by former ones, which keep working.
             rest: What ``click.Group`` takes.

@@ -199,7 +199,6 @@ def print_records(records: Sequence[Mapping[str, Any]], *, denominator: Denomina
     """Print records with the same keys as a table.
 
     Args:
-        records: The records.
         denominator: What their shares and means are over (``fathom.types.denominators``).
     """
     from rich.table import Table

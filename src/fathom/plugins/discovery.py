@@ -31,7 +31,6 @@ def declared(kind: str, name_of: Callable[[T], str], order: Callable[[T], Any] |
 
     Args:
         kind: ``tasks``, ``suites``, ``metrics``, ``rubrics``, ``sources``, ``boards`` or ``results``.
-        name_of: The name of a declaration.
         order: Sort key; None for the order of the modules.
 
     Raises:

@@ -1,6 +1,7 @@
 """The parts of fathom that need more libraries, and what to install where one is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -70,6 +71,25 @@ def missing_library(error: ModuleNotFoundError) -> MissingLibraryError | None:
     if extra is None:
         return None
     return MissingLibraryError(f"{name} is not installed, which is for {EXTRAS[extra].use}: {install(extra)}")
+
+
+@contextmanager
+def libraries_of(what: str, extra: str) -> Iterator[None]:
+    """Say what to install where a library is missing.
+
+    Args:
+        what: What needs it.
+        extra: The extra of fathom-eval that has it.
+
+    Raises:
+        FathomError: A library is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "fathom":
+            raise
+        raise FathomError(f"{what} needs {error.name}: {install(extra)}") from error
 
 
 def require(module: str) -> None:

@@ -114,9 +114,7 @@ def moved(package: str, name: str, now: str) -> Any:
     """What a package had itself when it was a module, and a module of it has now.
 
     Args:
-        package: The package.
         name: The name that it lacks.
-        now: The module.
 
     Raises:
         AttributeError: The module has no such name either.

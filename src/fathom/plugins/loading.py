@@ -19,7 +19,7 @@ from types import ModuleType
 
 from fathom.printing import printable
 from fathom.storage.atomic import whole_file
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import content_of, read_regular
 from fathom.types import FathomError
 
 VARIABLE = "FATHOM_PLUGINS"
@@ -36,9 +36,7 @@ class Plugin:
     """A file in use.
 
     Attributes:
-        path: Its path.
         sha256: Hash of its bytes.
-        module: Its module.
         named: Whether it was named now; otherwise a suite or a run uses it.
     """
 
@@ -76,11 +74,7 @@ def use(path: Path | str) -> Plugin:
         FathomError: It cannot be read or run, or declares nothing.
     """
     path = Path(path).resolve()
-    try:
-        content = read_regular(path)
-    except OSError as error:
-        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
-    plugin = _used(path, content, named=True)
+    plugin = _used(path, content_of(path), named=True)
     _remember(plugin)
     return plugin
 

@@ -42,8 +42,6 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list"
 
     Args:
         kind: What is named, for the message: ``task``, ``metric`` or ``offline baseline``.
-        name: The name that was given.
-        known: The existing names.
         see: The command that lists them.
     """
     names = sorted(known)

@@ -13,6 +13,7 @@ from pathlib import Path
 from fathom.runfile.manifest import FILE as MANIFEST
 from fathom.runfile.store_checks import know_checksums
 from fathom.storage.atomic import whole_file
+from fathom.storage.foreign import identity_of
 from fathom.types import FathomError
 
 
@@ -31,7 +32,7 @@ class StorePlace:
         self.gone = ""
         self._folder = folder
         self._file = file
-        self._identity = _identity(folder / file)
+        self._identity = identity_of(folder / file)
         self._manifest = b""
         with suppress(OSError):
             self._manifest = (folder / MANIFEST).read_bytes()
@@ -45,7 +46,7 @@ class StorePlace:
         Raises:
             FathomError: The copy cannot be made.
         """
-        if self.gone or _identity(self._folder / self._file) == self._identity:
+        if self.gone or identity_of(self._folder / self._file) == self._identity:
             return db
         kept = self._kept_folder()
         try:
@@ -89,11 +90,3 @@ class StorePlace:
         except OSError:
             return Path(tempfile.mkdtemp(prefix=f"{kept.name}-"))
         return kept
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

@@ -12,7 +12,6 @@ def check_address(url: str, option: str = "model_base_url") -> None:
     """Check that an address names a server.
 
     Args:
-        url: The address.
         option: The option that gave it, for the message, as Python names it.
 
     Raises:

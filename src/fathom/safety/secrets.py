@@ -122,7 +122,6 @@ def stripped(key: str, where: str) -> str:
     """A key without white space around it.
 
     Args:
-        key: The key.
         where: Where it was given, for the message.
 
     Raises:
@@ -271,7 +270,6 @@ def _replaced(
     """A text with ``***`` for the words in it.
 
     Args:
-        text: The text.
         words: Literals with their patterns.
         read: The text as it is searched: with every encoded character decoded.
         marks: Of each decoded character its place there, and its start and end in the text.

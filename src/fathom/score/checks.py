@@ -30,10 +30,6 @@ def checked_score(score: object) -> Score:
 def check_scorer(task: Task, sample: Sample) -> None:
     """Check that a task's scorer can score the gold answer of a sample.
 
-    Args:
-        task: The task.
-        sample: One of its samples.
-
     Raises:
         FathomError: The scorer raises an exception, or gives something other than a number in [0, 1]; a task that
             judges score may give None.

@@ -102,11 +102,9 @@ def most_likely_states(
     """jieba's search for the states of unknown words, without a copy of the whole path at each letter.
 
     Args:
-        run: Letters.
         states: One letter each: B begins a word, M is within it, E ends it, S is a word.
         first: Log probability of each state at the start.
         then: Of each state after another.
-        seen: Of each letter in each state.
 
     Returns:
         The log probability of the most likely states, and these.

@@ -80,8 +80,6 @@ class _Mark:
 
     Attributes:
         role: What it does.
-        dialect: Name of the dialect.
-        text: The mark.
         plain_tag: Whether it is a tag as HTML has them, which may be part of an answer.
     """
 

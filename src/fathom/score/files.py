@@ -59,7 +59,6 @@ class MetricCount:
     """Counts of the rows of one metric.
 
     Attributes:
-        rows: Rows read.
         scored: Rows with a score; ``total`` is the sum of their scores.
         valid: Rows whose reply had the requested form.
         checked: Rows whose own score was compared.
@@ -85,7 +84,6 @@ class ScoreSummary:
     """The result of scoring a file.
 
     Attributes:
-        rows: Rows read.
         by_metric: Counts by full name of the metric; "" for rows without one.
         unscored: Rows without a score.
         errors: The first of them, as (index, error).

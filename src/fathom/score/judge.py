@@ -102,8 +102,6 @@ def asked(step: str, request: str, read: Callable[[str], T | None]) -> Generator
     """The parsed reply of the judge, requested once more if it cannot be parsed.
 
     Args:
-        step: Name of the step.
-        request: The whole request.
         read: Parses a reply; None if it cannot.
 
     Raises:

@@ -127,7 +127,6 @@ def prompt(intro: str, texts: Sequence[tuple[str, str]], request: str) -> str:
     """A request to a judge.
 
     Args:
-        intro: The task.
         texts: Name and text of all quotations, which cannot pass as parts of the request. Empty ones are left out.
         request: The instructions, and the format of the reply.
     """

@@ -215,7 +215,6 @@ class _Mentions(NamedTuple):
         negated: Answers that it rejects: "not B".
         refuted: Answers that it calls wrong: "B is wrong".
         listed: Answers that it gives together.
-        mention: One answer.
         merely: A text that does nothing but name answers.
         corrected: The words before an answer that corrects another.
     """
@@ -260,7 +259,6 @@ def decided(text: str, answer: str) -> str:
     """A text without the answers that it rejects, corrects or gives together: "not B", "B. Wait, C", "B or C".
 
     Args:
-        text: The text.
         answer: Pattern of an answer, without groups.
 
     Returns:

@@ -109,12 +109,7 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
 
 
 def row_of(reply: str, sample: Sample) -> ScoringRow:
-    """A reply to a sample as the input of a scorer; official rules use its inputs ``dataset`` and ``classes``.
-
-    Args:
-        reply: The reply.
-        sample: The sample.
-    """
+    """A reply to a sample as the input of a scorer; official rules use its inputs ``dataset`` and ``classes``."""
     classes, dataset = sample.inputs.get("classes"), sample.inputs.get("dataset", sample.task)
     return ScoringRow(
         reply,
@@ -133,13 +128,7 @@ def unscored(rule: str, why: str = "no reply: the prediction is not a string") -
 
 
 def strict_score(reply: str, sample: Sample, metric: str) -> Score:
-    """The score of a reply by the rule ``strict`` of a metric; bound to its metric it is the ``score`` of a task.
-
-    Args:
-        reply: The reply.
-        sample: Its sample.
-        metric: Full name of the metric.
-    """
+    """The score of a reply by the rule ``strict`` of a metric; bound to its metric it is the ``score`` of a task."""
     return get_scorer(metric, "strict")(row_of(reply, sample))
 
 

@@ -30,8 +30,6 @@ def rouge_l(prediction: str, reference: str, most_steps: int | None = None) -> f
     """F of ROUGE-L.
 
     Args:
-        prediction: The predicted text.
-        reference: The gold text.
         most_steps: Maximum steps of the search for one subsequence; None for no limit.
 
     Returns:
@@ -110,9 +108,7 @@ def trace(first: Sequence[str], places: Mapping[str, int], size: int) -> tuple[i
     the length increases or the words are equal, in as many steps.
 
     Args:
-        first: Words of the first text.
         places: The positions of its words in the second text, each as the bits of a number.
-        size: Words of the second text.
 
     Returns:
         The steps, and the positions in the second text, the last first.
@@ -154,10 +150,6 @@ def strict_sentences(text: str) -> list[list[str]]:
 
 def rouge_l_sum(summary: Sequence[Sequence[str]], reference: Sequence[Sequence[str]]) -> float:
     """F1 of the words that a summary shares with the sentences of a reference.
-
-    Args:
-        summary: Sentences of the summary, each as its words.
-        reference: Sentences of the reference.
 
     Returns:
         F1 in [0, 1]; 0.0 if either has no words.

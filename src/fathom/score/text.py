@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_LONE = re.compile("([\ud800-\udfff]+)")  # halves of surrogate pairs
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+")
 # Letters and digits adjacent to a word belong to it; Chinese has no spaces, so it does not count.
@@ -36,7 +37,10 @@ def fold(text: str) -> str:
 
 def simplified(text: str) -> str:
     """Text with traditional Chinese characters as simplified ones, as OpenCC converts them."""
-    return str(_converter().convert(text)) if has_chinese(text) else text
+    if not has_chinese(text):
+        return text
+    # OpenCC encodes a text, which halves of surrogate pairs do not allow: JSON in replies may have them.
+    return "".join(piece if at % 2 else _converter().convert(piece) for at, piece in enumerate(_LONE.split(text)))
 
 
 @cache
@@ -50,7 +54,6 @@ def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en")
     """Word overlap of a prediction and an answer, as bags: harmonic mean of precision and recall.
 
     Args:
-        prediction: The predicted answer.
         answer: The gold answer, or several, of which the nearest counts.
         language: ``zh`` splits words with jieba; anything else at white space.
 

@@ -61,7 +61,6 @@ def readable(reply: str, between: str | None = " and ", longest: int = 0) -> str
     answer begins, and reasoning ends with it.
 
     Args:
-        reply: The whole reply.
         between: What joins the members of a JSON list; None if lists stay JSON.
         longest: Length of the longest answer, in characters.
     """
@@ -82,7 +81,6 @@ def unwrapped(reply: str, between: str | None = " and ") -> str:
     """A reply without thoughts, and without the wrapper of its answer.
 
     Args:
-        reply: The whole reply.
         between: What joins the members of a JSON list; None if lists stay JSON.
 
     Returns:
@@ -91,9 +89,9 @@ def unwrapped(reply: str, between: str | None = " and ") -> str:
     """
     text = _tagged(without_reasoning(reply))
     text = _FENCE.sub("", text) if "```" in text or "~~~" in text else text
-    held = _from_json(text.strip(), between)
-    if held is not None:
-        return held
+    answer = _from_json(text.strip(), between)
+    if answer is not None:
+        return answer
     return _table(_unboxed(text)) if "|" in text else _unboxed(text)
 
 
@@ -126,7 +124,6 @@ def read_json(text: str, pairs: Callable[[list[tuple[str, Any]]], object] | None
     """The value of a JSON text, also with single quotes, bare names or a comma at the end.
 
     Args:
-        text: The text.
         pairs: Makes an object of its names and values; None for a dictionary.
 
     Raises:

@@ -37,7 +37,6 @@ class Kind(Generic[Report]):
     """What is backed up.
 
     Attributes:
-        schema: Its tables.
         main: The table whose rows are counted; every store has it.
         check: Checks the content of a store, given the name for messages, and returns how many things it compared with
             their hashes.
@@ -159,7 +158,6 @@ def restore(backup: Path, place: str, kind: Kind[Report], *, force: bool = False
     Args:
         backup: A file of ``backup``.
         place: A folder (SQLite) or the URL of a PostgreSQL database, like that of the backup.
-        kind: What is restored.
         force: Replace an existing store. The files of a replaced SQLite store are kept next to it.
 
     Raises:

@@ -35,7 +35,6 @@ class Schema:
 
     Attributes:
         name: Name of the server's command, which is also that of its extra.
-        metadata: The tables.
         migrations: Migrations in order; a store records how many were applied. Never change a released one: add the
             next.
         lock: Number of the PostgreSQL lock that serializes migrations.
@@ -103,7 +102,6 @@ def migrate(engine: Engine, schema: Schema) -> None:
 
     Args:
         engine: Connections to it.
-        schema: Its tables.
 
     Raises:
         FathomError: The store is from a later fathom.
@@ -128,7 +126,6 @@ def engine_of(place: str, schema: Schema) -> Engine:
 
     Args:
         place: A folder for SQLite, which is created if necessary, or the URL of a PostgreSQL database.
-        schema: Its tables.
 
     Raises:
         FathomError: It is neither, or the folder cannot be created.
@@ -191,7 +188,6 @@ def tighten(folder: Path, schema: Schema) -> None:
     Args:
         folder: The folder of a SQLite store. SQLite creates its other files with the permissions of the first. A folder
             with other content is not changed: it may be a home folder, or the root of a disk.
-        schema: Its tables.
     """
     modes = [(file, 0o600) for file in folder.glob(f"{schema.file}*")]
     with suppress(OSError):
@@ -241,7 +237,6 @@ class Database:
     Attributes:
         engine: Connections that write.
         reading: Connections that only read; all queries of a transaction read one state.
-        schema: Its tables.
         folder: Folder of a SQLite store; None for PostgreSQL.
 
     Raises:

@@ -22,7 +22,6 @@ class Health:
     """Whether a server can do its work: its store answers and is of this version, and its folders can be written.
 
     Args:
-        store: The store.
         folders: Folders in which it writes, by name.
     """
 

@@ -89,11 +89,7 @@ class Shares:
 
 
 class Turns:
-    """Places for work, one at a time for each person, so that nobody delays others.
-
-    Args:
-        places: Number of places.
-    """
+    """Places for work, one at a time for each person, so that nobody delays others."""
 
     def __init__(self, places: int) -> None:
         self._places = anyio.CapacityLimiter(places)

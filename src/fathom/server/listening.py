@@ -66,8 +66,6 @@ def serve_app(
     """Serves an application on a socket until a signal.
 
     Args:
-        app: The application.
-        listener: The listening socket.
         stopping: Set at Ctrl-C and at a second signal; at a first SIGTERM, after ``GRACE_SECONDS``.
         limits: Limits of connections: number and time.
         proxies: Addresses of reverse proxies.

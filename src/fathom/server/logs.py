@@ -54,7 +54,6 @@ def set_up(logger: str, log_format: LogFormat = "text") -> None:
     """Sends the logs of a server to standard error.
 
     Args:
-        logger: Name of the logger of the server.
         log_format: ``text`` or ``json``.
     """
     handler = logging.StreamHandler()
@@ -69,8 +68,6 @@ def announced(logger: str, log_format: LogFormat, tell: Callable[[str], None]) -
     """How a server announces its address: as a log line if logs are JSON, so that programs can read every line.
 
     Args:
-        logger: Name of the logger of the server.
-        log_format: Format of the logs.
         tell: Says it to people.
     """
     return logging.getLogger(logger).info if log_format == "json" else tell

@@ -38,7 +38,6 @@ class Metrics:
         server: ``board`` or ``studio``.
 
     Attributes:
-        registry: All of them.
         running: Requests in progress.
     """
 
@@ -72,7 +71,6 @@ class Metrics:
             method: Its method; unknown ones are counted as ``other``.
             route: Template of its path; "" if it had none.
             status: Status of the response; 0 if the client disconnected before.
-            seconds: Its duration.
         """
         method, route = method if method in METHODS else "other", route or NO_ROUTE
         self._requests.labels(method, route, str(status)).inc()
@@ -82,7 +80,6 @@ class Metrics:
         """Adds what is read when metrics are asked for.
 
         Args:
-            store: The store.
             folders: Folders in which the server writes, by name.
             census: Counts what the store has.
         """
@@ -146,7 +143,6 @@ def exposed(address: str, registry: CollectorRegistry) -> Iterator[str]:
 
     Args:
         address: ``ADDRESS:PORT``. Whoever can reach it can read the metrics.
-        registry: The metrics.
 
     Raises:
         FathomError: The address is invalid, does not belong to this machine, or its port is taken.

@@ -26,7 +26,6 @@ class Logged:
     """An ASGI application that adds headers, logs requests, and limits each address.
 
     Args:
-        app: The application.
         per_address: Maximum number of running requests of one address; 0 for no limit. Behind a reverse proxy, whose
             connections are those of all clients, this is the only limit for each.
         headers: Headers of every response that has none of that name.

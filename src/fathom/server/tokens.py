@@ -22,7 +22,6 @@ class Stored:
 
     Attributes:
         key: Its public part.
-        hash: Hash of the whole token.
         made: Time of creation, in UTC.
         expires: Time of expiry, in UTC.
     """
@@ -37,7 +36,6 @@ def new_token(days: float, present: float) -> tuple[str, Stored]:
     """A token, and what a store has of it.
 
     Args:
-        days: Its validity.
         present: The present time in seconds since the epoch.
 
     Raises:

@@ -151,7 +151,6 @@ class _Items:
     Attributes:
         counts: How often each distinct rating was given, items x ratings.
         values: The distinct ratings, ascending; on an interval scale from -1 to 1, which does not change alpha.
-        scale: Scale of the ratings.
     """
 
     counts: Floats
@@ -225,7 +224,6 @@ def _alpha(columns: Floats, items: _Items, *, corrected: bool = True) -> Floats:
 
     Args:
         columns: Sums of ``_columns``, replicates x columns.
-        items: What they are sums of.
         corrected: Whether to correct for the number of ratings; without it the nominal alpha is Fleiss' kappa.
     """
     mass = columns[:, 1]

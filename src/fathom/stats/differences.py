@@ -114,7 +114,6 @@ class PairedTask:
     Attributes:
         task: Name of the task; tasks are independent.
         first: The first score.
-        second: The second one, with the same clusters and columns.
         names: Names of the clusters, ascending.
         resampler: Draws replicates.
         drawn: Replicates that were drawn, by the weight of the pseudo-cluster of each side.
@@ -171,7 +170,6 @@ def gap_of(draws: Floats, point: float) -> Gap:
 
     Args:
         draws: Replicates of the difference, shape (replicates,); NaN ones are left out.
-        point: The difference itself.
     """
     known = draws[~np.isnan(draws)]
     if len(known) < 2:
@@ -323,7 +321,6 @@ class Differences:
     """Differences between two scores of the same clusters, on one task or on several with equal weight.
 
     Attributes:
-        tasks: The tasks, which have the same columns.
         joint: The tasks among the clusters of their strata, with the places of these, once they were needed.
     """
 
@@ -416,8 +413,6 @@ def paired(
     Args:
         first: Scores in [0, 1], items x columns; NaN if either score is missing.
         second: The scores to compare them with, NaN in the same cells; every column has an item.
-        task: Name of the task.
-        resampler: Draws replicates.
         groups: The cluster of each item; every item is one by default.
     """
     sides = clusters_of(first, groups), clusters_of(second, groups)

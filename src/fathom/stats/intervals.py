@@ -64,7 +64,6 @@ class _Draws:
     Attributes:
         room: Bytes that may still be kept.
         most: Bytes of the largest variates that are kept, so that those of a few large tasks leave room for others.
-        variates: The variates.
     """
 
     room: int
@@ -277,7 +276,6 @@ def resampled_sums(clusters: Clusters, seed: int, *, replicates: int = REPLICATE
     Args:
         clusters: The clusters: within a replicate one has the same weight in all columns.
         seed: Seed of the analysis: which cluster has which of the weights, which are those of as many clusters.
-        replicates: Number of replicates.
     """
     count, columns = clusters.totals.shape
     order = generator(seed, [4, count]).permutation(count) if seed else np.arange(count)
@@ -306,9 +304,7 @@ def sums_of_means(
 
     Args:
         values: Means in [0, 1], one per column; columns are independent.
-        counts: Number of scores of each mean.
         rng: Source of the sums.
-        replicates: Number of replicates.
     """
     mass = np.array([count * _evenness(count) for count in counts], dtype=np.float64)
     right = rng.standard_gamma(mass * np.array(values), (replicates, len(mass)))
@@ -438,10 +434,8 @@ def interval_at(clusters: Clusters, draws: Floats, column: int, point: float) ->
     """The interval of the mean of one column: exact if all clusters are entirely right or wrong, or else drawn.
 
     Args:
-        clusters: The clusters.
         draws: Replicates of the means of their columns, replicates x columns.
         column: The column.
-        point: Its mean.
     """
     return exact_interval(clusters.at([column])) or interval_of(draws[:, column], point)
 
@@ -460,7 +454,6 @@ def mean_interval(
         scores: One value in [0, 1] per item or question; NaN ones are left out; at least one is not NaN.
         seed: Seed of the analysis.
         groups: The cluster of each; every score is one by default.
-        replicates: Number of replicates.
         level: Nominal coverage.
     """
     known = ~np.isnan(scores)
@@ -480,7 +473,6 @@ class Design:
 
     Attributes:
         scores: Number of scores that the mean is over.
-        clusters: Number of clusters of these.
         effect: Design effect: variance of the mean over that of as many independent scores; NaN if all are equal, or
             with a single cluster.
         effective: Effective number of scores: as many independent ones would have this variance; NaN likewise.
@@ -499,7 +491,6 @@ def design_of(scores: Floats, groups: Sequence[str]) -> Design:
 
     Args:
         scores: One value per score; NaN ones are left out.
-        groups: The cluster of each.
     """
     known = ~np.isnan(scores)
     values = scores[known]

@@ -84,9 +84,7 @@ class Unmeasured:
     """A cell without a score.
 
     Attributes:
-        model: Name of the model.
         variant: Name of the variant, "" if there is only one.
-        task: Name of the task.
         length: Length in tokens.
         reason: ``DOES_NOT_FIT`` or ``MISSING``.
         replies: Replies (prompts) of the cell.
@@ -124,12 +122,9 @@ class ScorerError:
     """Replies of one model on which a scorer raised the same exception.
 
     Attributes:
-        model: Name of the model.
         variant: Name of the variant, "" if there is only one.
         cause: Type of the exception, and the scorer: ``TypeError in passkey.score``.
-        replies: Number of the replies.
         sample: Id of the sample of the first of them.
-        message: Message of its exception.
     """
 
     model: str
@@ -331,7 +326,6 @@ def asked_again(rows: pl.DataFrame, above: float = 0.0) -> str:
 
     Args:
         rows: Rows of one model.
-        above: The limit, as a share.
     """
     again = int((rows["asked_again"] > 0).sum())
     return f"asked more than once: {again:,} of {len(rows):,} replies" if again > above * len(rows) else ""
@@ -362,11 +356,7 @@ def added(parts: Iterable[Mapping[str, int]]) -> dict[str, Any]:
 
 
 def nothing_measured(rows: pl.DataFrame) -> FathomError:
-    """The error of a study without any scored cell.
-
-    Args:
-        rows: A rows table.
-    """
+    """The error of a study without any scored cell."""
     first = next(iter(unmeasured(scored_rows(rows))), None)
     mend = "finish the run or judge the replies"
     if first and first.scorer_errors:

@@ -55,7 +55,6 @@ class TaskScores:
         names: Names of the items.
         groups: Their clusters (``fathom.stats.intervals``).
         lengths: Lengths in tokens, ascending; each has a score.
-        values: The scores.
     """
 
     names: tuple[str, ...]
@@ -88,7 +87,6 @@ class _Side:
     """One model on what it shares with another.
 
     Attributes:
-        mean: Its mean.
         draws: Replicates of the mean.
         contributions: What each cluster adds to the mean.
         noise: What it adds to a difference without a true one, in each replicate; as the last one the mean itself.
@@ -109,9 +107,7 @@ class SharedScores:
     """The differences of models with single scores, each on what both have.
 
     Attributes:
-        models: Their scores by task.
         seed: Seed of the replicates.
-        replicates: Number of replicates.
         together: Whether only lengths count that all shared tasks have.
         weights: The weights of some tasks in their mean, which sum to 1.
         sides: What was computed last: most pairs share the same items.
@@ -132,7 +128,6 @@ class SharedScores:
         """The difference of two models.
 
         Args:
-            first: Number of the model.
             second: Number of the model whose score is subtracted.
             tasks: Only these tasks.
 

@@ -76,7 +76,6 @@ def within_stratum(clusters: Clusters, groups: Collection[str], every: Sequence[
 
     Args:
         clusters: The clusters of the items.
-        groups: The cluster of each item.
         every: The names of all clusters of the stratum; empty for such a task.
     """
     return within(clusters, sorted(set(groups)), every) if every else clusters

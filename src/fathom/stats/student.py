@@ -9,7 +9,6 @@ def lower_tail(t: float, degrees: float) -> float:
     """Probability that a variable with Student's distribution is at most t.
 
     Args:
-        t: The value.
         degrees: Degrees of freedom, above 0.
 
     Returns:

@@ -9,11 +9,7 @@ from fathom.suites.registry import task_title, tasks
 
 
 def substituted(rows: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
-    """The tasks with such samples, in the order of the rows, each with what is different.
-
-    Args:
-        rows: A rows table.
-    """
+    """The tasks with such samples, in the order of the rows, each with what is different."""
     declared = {name: task.substitutes for name, task in tasks().items() if task.substitutes}
     some = rows.lazy().filter(pl.col("task").is_in(list(declared))).select("task", facet("form").alias("form"))
     substitutes: dict[str, list[str]] = {}

@@ -29,16 +29,12 @@ class ArrowStream:
 
     Attributes:
         size: Bytes of the file.
-        names: Names of the columns.
         maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
         unread: Names of the columns with decimals of more than 128 bits, which polars does not read.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
         """Read the schema.
-
-        Args:
-            stream: The file.
 
         Raises:
             DamagedTableError: It is not an Arrow file.

@@ -25,7 +25,6 @@ def check_format(where: object, stated: object, newest: int, advice: str) -> int
 
     Args:
         where: The file, for the message.
-        stated: The number that it states.
         newest: The newest format that this version reads.
         advice: What to do if the number is invalid.
 
@@ -78,7 +77,6 @@ def check_file(path: Path, stated: object, advice: str) -> None:
     """Check a file against the size and checksum in a manifest.
 
     Args:
-        path: The file.
         stated: The result of ``file_facts`` when it was written.
         advice: What to do if it differs.
 

@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
 from zipfile import ZipInfo
@@ -76,7 +76,6 @@ def read_regular(path: Path, most: int = MOST_READ) -> bytes:
     """The content of a file.
 
     Args:
-        path: The file.
         most: Maximum bytes.
 
     Raises:
@@ -90,6 +89,21 @@ def read_regular(path: Path, most: int = MOST_READ) -> bytes:
     return content
 
 
+def content_of(path: Path, where: str = "") -> bytes:
+    """The content of a file that a user named.
+
+    Args:
+        where: Its name for the message, if that is not the path.
+
+    Raises:
+        FathomError: It cannot be read.
+    """
+    try:
+        return read_regular(path)
+    except OSError as error:
+        raise FathomError(f"{where or path}: cannot be read: {error.strerror or error}") from None
+
+
 def read_text(path: Path) -> str:
     """The content of a text file in UTF-8, with ``\\n`` at the end of its lines.
 
@@ -99,6 +113,14 @@ def read_text(path: Path) -> str:
         UnicodeDecodeError: It is not UTF-8.
     """
     return TextIOWrapper(BytesIO(read_regular(path)), "utf-8").read()
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """What two paths to one file have in common; None if there is none."""
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    return None
 
 
 def is_inside(folder: Path, path: Path) -> bool:
@@ -115,10 +137,6 @@ def is_inside(folder: Path, path: Path) -> bool:
 
 def check_files(folder: Path, names: Iterable[str]) -> None:
     """Check the files of a folder that has a fixed content, as far as they exist.
-
-    Args:
-        folder: The folder.
-        names: Their names.
 
     Raises:
         FathomError: One is a link that leads out of the folder, or not a regular file.
@@ -174,8 +192,6 @@ def check_table(rows: int, columns: int, plain: int, size: int, cells: int = 0) 
     """Check what the header of a table states before its values are read.
 
     Args:
-        rows: Number of rows.
-        columns: Number of columns.
         plain: Bytes of the unpacked pages.
         size: Bytes of the file.
         cells: Number of values, if the header states it.
@@ -197,10 +213,6 @@ def check_table(rows: int, columns: int, plain: int, size: int, cells: int = 0) 
 @contextmanager
 def time_limit(db: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Stop queries of an SQLite file that take longer than its size explains.
-
-    Args:
-        db: The file.
-        path: Its path.
 
     Raises:
         FathomError: Time is up.

@@ -73,10 +73,8 @@ class ParquetFile:
 
     Attributes:
         size: Bytes of the file.
-        names: Names of its columns.
         maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
         unread: Names of the columns with decimals of more than 128 bits, which polars does not read.
-        rows: Number of rows by row group.
         largest: Bytes of the largest row group, unpacked.
         metadata: What the file says about itself.
     """
@@ -85,7 +83,6 @@ class ParquetFile:
         """Read the footer.
 
         Args:
-            source: The file, or its content.
             verify: Whether columns, or their pages, are compared with their checksums as they are read.
 
         Raises:
@@ -165,7 +162,6 @@ class ParquetFile:
         """Rows of a row group.
 
         Args:
-            group: Its number.
             columns: Names of the columns to read; None for all.
             start: The first of its rows.
             rows: Maximum number of rows; None for all.

@@ -75,7 +75,6 @@ def read_as(schema: type[T], value: object) -> T:
 
     Args:
         schema: A ``TypedDict``.
-        value: What was read.
 
     Raises:
         MismatchError: It is something else; the message names the first field that differs.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.storage.encodings import decode
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import content_of
 from fathom.types import FathomError
 
 _LONG_KEY = re.compile(r"(?m)(?:^|[{\[,])[ \t]*+(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}")
@@ -42,12 +42,7 @@ def read_toml(path: Path, where: str = "") -> dict[str, Any]:
     Raises:
         FathomError: It cannot be read, or is not valid TOML.
     """
-    where = where or str(path)
-    try:
-        content = read_regular(path)
-    except OSError as error:
-        raise FathomError(f"{where}: cannot be read: {error.strerror or error}") from None
-    return parse_toml(content, where)
+    return parse_toml(content_of(path, where), where or str(path))
 
 
 def _reason(error: Exception) -> str:

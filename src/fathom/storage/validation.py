@@ -13,7 +13,7 @@ from annotated_types import Ge, Lt, MaxLen
 from pydantic import BeforeValidator, ConfigDict, Strict, StringConstraints, TypeAdapter, ValidationError
 
 from fathom.storage.encodings import decode
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import content_of
 from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
 
@@ -66,7 +66,6 @@ def from_record(kind: type[Value], record: object, where: str | None = None) -> 
     """A value from a record.
 
     Args:
-        kind: Its type.
         record: Plain values as JSON and TOML have them, or anything else.
         where: Name for messages; by default that of the type, and "" for none.
 
@@ -90,8 +89,6 @@ def from_toml(kind: type[Value], content: bytes, where: str) -> Value:
     """A value from the content of a TOML file.
 
     Args:
-        kind: Its type.
-        content: The content.
         where: The file, for messages.
 
     Raises:
@@ -127,18 +124,6 @@ def read_toml(kind: type[Value], path: Path) -> Value:
         FathomError: The file cannot be read, or see ``from_toml``.
     """
     return from_toml(kind, content_of(path), str(path))
-
-
-def content_of(path: Path) -> bytes:
-    """The content of a file.
-
-    Raises:
-        FathomError: It cannot be read.
-    """
-    try:
-        return read_regular(path)
-    except OSError as error:
-        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def parsed(parse: Callable[[str], object]) -> BeforeValidator:

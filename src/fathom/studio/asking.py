@@ -38,7 +38,6 @@ class Prompt:
 
     Attributes:
         key: Its name; with the seed and the repetition it decides what baselines answer at random.
-        text: The whole prompt.
         answer: The kind of answer that it asks for; used by offline baselines only.
         repetition: Number of the repetition, from 1, for several replies to one prompt.
     """
@@ -54,7 +53,6 @@ class Answer:
     """The reply to a prompt.
 
     Attributes:
-        prompt: The prompt.
         reply: The reply; its status says whether there is one.
         cost: US dollars; None if unknown.
         notes: What its server was found to refuse since the last answer.
@@ -109,7 +107,6 @@ def limited(asking: Asking, max_cost: float | None, costs: Iterable[float | None
     """A model that is asked again, with what earlier requests left of a limit of cost.
 
     Args:
-        asking: The model.
         max_cost: The limit of all requests, in US dollars; None for none.
         costs: What each earlier request cost; None where it is unknown, such as after a failure, counts as nothing.
     """
@@ -124,16 +121,13 @@ def ask_model(
     prompts: Sequence[Prompt],
     *,
     cap: int,
-    tokenizer: str = "words",
     answered: Callable[[Answer], None] | None = None,
 ) -> list[Answer]:
     """Send prompts to a model.
 
     Args:
         asking: The model and how it is asked.
-        prompts: The prompts.
         cap: Output cap in tokens of a reply without reasoning.
-        tokenizer: Name of the tokenizer in which windows of baselines are counted.
         answered: Called with each answer as it comes.
 
     Returns:
@@ -143,7 +137,7 @@ def ask_model(
         FathomError: The model is unknown, or the server is unreachable or denies all requests. Answers so far have been
             passed to ``answered``.
     """
-    client = open_client(asking.client_settings(), lambda: get_tokenizer(tokenizer))
+    client = open_client(asking.client_settings(), lambda: get_tokenizer("words"))  # for windows of baselines
     return drive(_ask_all(client, asking, prompts, cap, answered or ignore))
 
 
@@ -210,8 +204,6 @@ def read_list(reply: str, name: str, *, most: int, empty: bool = True) -> list[J
     """The list in a reply that is a JSON object with one field.
 
     Args:
-        reply: The reply.
-        name: The field.
         most: Maximum length of the list.
         empty: Whether it may be empty.
 
@@ -255,8 +247,6 @@ class AskPlan:
     """What is ahead: requests, and the most that they cost.
 
     Attributes:
-        models: Names of the models.
-        requests: Requests in all.
         tokens_in: Tokens of all prompts, about.
         cost_most: US dollars if every reply reaches its cap; None if a price is unknown.
     """
@@ -277,7 +267,6 @@ def plan_requests(models: Sequence[Asking], tokens: Sequence[int], *, cap: int) 
     """What is ahead if every model gets some prompts.
 
     Args:
-        models: The models.
         tokens: Tokens of each prompt, about.
         cap: Output cap of a reply without reasoning.
     """

@@ -40,7 +40,6 @@ class AuditReport:
     Attributes:
         entries: Number of entries of the log whose chain holds.
         head: The end of the log as NUMBER:HASH, to note elsewhere.
-        samples: Number of samples.
         documents: Number of documents, whose texts were compared with their SHA-256.
         problems: What differs; none if the store is intact.
     """
@@ -152,7 +151,6 @@ class BackupReport:
     """Content of a studio or a backup.
 
     Attributes:
-        samples: Number of samples.
         entries: Number of entries of the log, which was verified; 0 for a dump of PostgreSQL, which is verified after
             restoring.
         size: Bytes of the backup.

@@ -74,7 +74,6 @@ def check_evidence(evidence: Evidence, documents: Sequence[str], text: Callable[
     """Checks evidence against the text.
 
     Args:
-        evidence: A passage.
         documents: Ids of the documents of its sample.
         text: The text of a document, by its id.
 

@@ -39,7 +39,6 @@ class Finding:
     """Something that a reviewer looks for.
 
     Attributes:
-        kind: What it is.
         count: How often the text has it.
         examples: The most frequent ones, each with how often.
     """
@@ -50,11 +49,7 @@ class Finding:
 
 
 def findings(text: str) -> tuple[Finding, ...]:
-    """What a text has of each kind, also those of which it has none.
-
-    Args:
-        text: The text.
-    """
+    """What a text has of each kind, also those of which it has none."""
     all_findings = []
     for kind, search in _KINDS.items():
         counts = Counter(search(text))

@@ -83,7 +83,6 @@ class Claim:
     """A fault of an answer, as a model sees it.
 
     Attributes:
-        kind: The kind of fault.
         component: Place of the component from 0; None for a missing one.
         text: Wording of a missing component, or "".
         reason: What is wrong.
@@ -136,9 +135,7 @@ class Critique:
 
     Attributes:
         sample: Id of the sample.
-        version: Version of the sample that was criticised.
         critic: Model that made the claims.
-        claims: The claims.
         objector: Model that checked them; "" if none did.
         objections: One for each claim; None where there is none.
         notes: What was left out, and why.

@@ -90,7 +90,6 @@ def open_demo(place: str, progress: Callable[[str], None] | None = None) -> str:
     """Makes a demo in a new folder, or continues an earlier one.
 
     Args:
-        place: The folder.
         progress: Called with what is being done.
 
     Returns:
@@ -167,7 +166,6 @@ class _Work:
 
     Attributes:
         store: The store.
-        tasks: Its tasks.
         drafted: Samples that nobody has selected yet.
         random: Draws the seconds that an action took.
     """

@@ -17,6 +17,8 @@ from fathom.types import FathomError
 Tier: TypeAlias = Literal["high", "middle", "low"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 LABELS = ("Extreme", "Hard", "Moderate", "Easy")
+AT_MOST = 1
+"""Models of a tier that may be right about a question beyond it."""
 _DRAWS = 2000
 
 
@@ -46,9 +48,7 @@ class _Tiers:
     low: Items[Text]
 
 
-def difficulty(
-    results: Mapping[str, Sequence[bool]], tiers: Mapping[str, Tier], *, at_most: int = 1, seed: int = 0
-) -> Difficulty:
+def difficulty(results: Mapping[str, Sequence[bool]], tiers: Mapping[str, Tier]) -> Difficulty:
     """The difficulty tier of a question from models of three tiers.
 
     Extreme: at most one of the high tier is right; else Hard: at most one of the middle tier; else Moderate: at most
@@ -58,31 +58,28 @@ def difficulty(
     Args:
         results: Whether each repetition of each model is right.
         tiers: Tier of each model.
-        at_most: Models of a tier that may be right.
-        seed: Seed of the stability.
 
     Raises:
-        FathomError: A tier has no more than ``at_most`` models with results, so that it decides nothing.
+        FathomError: A tier has no more than ``AT_MOST`` models with results, so that it decides nothing.
     """
     by_tier: dict[Tier, list[Sequence[bool]]] = {tier: [] for tier in TIERS}
     for model, repetitions in sorted(results.items()):
         if model in tiers and repetitions:
             by_tier[tiers[model]].append(repetitions)
-    if few := [tier for tier, models in by_tier.items() if len(models) <= at_most]:
+    if few := [tier for tier, models in by_tier.items() if len(models) <= AT_MOST]:
         raise FathomError(
-            f"difficulty: {len(by_tier[few[0]])} models of the {few[0]} tier have results; more than {at_most} are "
+            f"difficulty: {len(by_tier[few[0]])} models of the {few[0]} tier have results; more than {AT_MOST} are "
             "needed"
         )
     right = {
         tier: sum(2 * sum(repetitions) > len(repetitions) for repetitions in models) for tier, models in by_tier.items()
     }
-    label = _label(right, at_most)
-    rng = np.random.default_rng(seed)
+    label = _label(right)
+    rng = np.random.default_rng(0)
     # The chance that a repetition is right, by Jeffreys' rule; then repetitions drawn anew.
     drawn = {tier: sum(_are_right(repetitions, rng) for repetitions in models) for tier, models in by_tier.items()}
     same = [
-        _label({tier: int(np.asarray(counts)[at]) for tier, counts in drawn.items()}, at_most) == label
-        for at in range(_DRAWS)
+        _label({tier: int(np.asarray(counts)[at]) for tier, counts in drawn.items()}) == label for at in range(_DRAWS)
     ]
     return Difficulty(label, sum(same) / _DRAWS, right, {tier: len(models) for tier, models in by_tier.items()})
 
@@ -93,8 +90,8 @@ def _are_right(repetitions: Sequence[bool], rng: np.random.Generator) -> NDArray
     return np.asarray(2 * rng.binomial(count, rng.beta(right + 0.5, count - right + 0.5, _DRAWS)) > count)
 
 
-def _label(right: Mapping[Tier, int], at_most: int) -> str:
-    return next((label for label, tier in zip(LABELS, TIERS, strict=False) if right[tier] <= at_most), LABELS[-1])
+def _label(right: Mapping[Tier, int]) -> str:
+    return next((label for label, tier in zip(LABELS, TIERS, strict=False) if right[tier] <= AT_MOST), LABELS[-1])
 
 
 def results_of(rows: pl.DataFrame) -> dict[str, dict[str, list[bool]]]:

@@ -145,7 +145,6 @@ def draft(
     Args:
         samples: Task, language and documents of each; they need no content yet.
         collection: Where the documents and the tasks are.
-        drafters: The models.
         wanted: What they are asked for; None for the defaults.
         each: Called with what one model drafted for one sample, as soon as it comes, so that it can be stored.
 
@@ -215,10 +214,8 @@ def read_candidates(
     """The candidates in a reply, each checked.
 
     Args:
-        answer: The reply.
         sample: Task, language and documents.
         collection: Where the documents and the task are.
-        drafter: Name of the model.
         requirement: Requirement that was asked for.
     """
     if reason := failure_of(answer):
@@ -288,7 +285,6 @@ def find_quote(quote: str, texts: Mapping[str, str]) -> Evidence | None:
     """The first place of a quote in some documents: letter by letter, else with any white space for white space.
 
     Args:
-        quote: The quote.
         texts: Texts by id.
     """
     words = quote.split()

@@ -65,7 +65,6 @@ class Collection:
         samples: The samples.
         documents: Their documents by id.
         texts: The documents' texts by id; read when they are needed.
-        tasks: Tasks by name.
     """
 
     samples: Sequence[Sample]

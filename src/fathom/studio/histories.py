@@ -57,7 +57,6 @@ class StateEffort:
     """Time and cost of a sample in one state.
 
     Attributes:
-        state: The state.
         actions: What people did there.
         seconds: Their time.
         cost: Price of drafts and predictions in US dollars, as far as known.
@@ -104,7 +103,6 @@ class History:
         task: Its task.
         language: Its language.
         bucket: Its length bucket in tokens.
-        state: Its state.
         origin: Who made it; None before a draft is selected.
         spent: Time and cost by state.
         accepted: Number of the entry that accepted it first; 0 before.
@@ -135,11 +133,7 @@ class History:
 
 
 class Histories:
-    """The histories of all samples of a store, kept up to date; for several threads.
-
-    Args:
-        store: The store.
-    """
+    """The histories of all samples of a store, kept up to date; for several threads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -170,7 +164,6 @@ class Histories:
 
         Args:
             asked: Names what is computed.
-            compute: Computes it.
 
         Raises:
             BrokenLogError: The log is damaged.
@@ -198,10 +191,6 @@ class Histories:
 
 def read_histories(store: Store, *, after: int = 0) -> Iterator[History]:
     """The histories of all samples on which somebody acted after an entry.
-
-    Args:
-        store: The store.
-        after: Number of the entry.
 
     Raises:
         BrokenLogError: The log is damaged.

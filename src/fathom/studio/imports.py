@@ -5,6 +5,7 @@ more than a hundred times is refused. What is read is data: every field is check
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
@@ -45,8 +46,6 @@ class ImportedSample:
     """A sample that was read.
 
     Attributes:
-        id: Its id in the file.
-        task: Name of its task.
         language: ``en`` or ``zh``.
         bucket: Its length bucket in tokens.
         documents: Ids of its documents.
@@ -113,7 +112,6 @@ class Imported:
         samples: By id.
         documents: By id.
         problems: What could not be read and why, one line each; the first ones.
-        problem_count: Number of all problems.
     """
 
     samples: dict[str, ImportedSample] = field(default_factory=dict)
@@ -231,7 +229,6 @@ def read_import(path: Path, tokenizer: Tokenizer) -> Imported:
     Args:
         path: An export of the studio (a folder or archive with ``samples.jsonl`` and ``documents.jsonl``), or files
             with records of LongBench Pro in any format of tables.
-        tokenizer: Measures documents.
 
     Raises:
         FathomError: There is nothing to import, or too much.
@@ -247,8 +244,7 @@ def read_import(path: Path, tokenizer: Tokenizer) -> Imported:
     imported = Imported()
     for problem in listed.problems:
         imported.add_problem(problem.path, problem.reason)
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         counter = TokenCounter(tokenizer, cache)
         if named[SAMPLES] and named[DOCUMENTS]:
             for file in named[DOCUMENTS]:
@@ -258,8 +254,6 @@ def read_import(path: Path, tokenizer: Tokenizer) -> Imported:
         else:
             for file in listed.files:
                 imported.read_pro(file, counter)
-    finally:
-        cache.close()
     if not imported.samples:
         reasons = "".join(f"\n  {line}" for line in imported.problems[:5])
         raise FathomError(

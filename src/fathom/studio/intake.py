@@ -8,6 +8,7 @@ of Documents"). Sketches are equal on all machines, so that they can be stored.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeAlias
@@ -96,7 +97,6 @@ class IntakeDocument:
     Attributes:
         document: The document.
         text: Its text.
-        sketch: Its sketch.
     """
 
     document: StudioDocument
@@ -168,15 +168,12 @@ def read_documents(
         problems += map(str, (*corpus.problems, *corpus.duplicates))
         unread += map(str, corpus.unread)
     fresh = [document for document in documents.values() if document.id not in earlier]
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         taken = []
         for number, document in enumerate(fresh, start=1):
             taken.append(taken_of(document, TokenCounter(tokenizer, cache), rules))
             if progress:
                 progress(number, len(fresh))
-    finally:
-        cache.close()
     return Intake(
         tuple(mark_near(taken, earlier, rules.near)),
         tuple((document.id, source_of(document, rules)) for document in documents.values() if document.id in earlier),
@@ -190,7 +187,6 @@ def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BU
 
     Args:
         spec: ``world``, or with ``seed`` and ``language`` as in ``world?seed=3&language=zh``.
-        tokenizer: Measures them.
         buckets: Length buckets in tokens.
 
     Raises:
@@ -220,8 +216,6 @@ def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | Non
     """A document of a corpus as one of the studio.
 
     Args:
-        document: The document.
-        counter: Counts its tokens.
         rules: How it is taken; None for the defaults.
     """
     rules = rules or IntakeRules()
@@ -266,10 +260,8 @@ def groups(
     once; nearly equal ones are left out.
 
     Args:
-        documents: Available documents.
         bucket: The bucket in tokens.
         tolerance: Share of the bucket by which a group may be shorter or longer.
-        seed: Seed of the order.
 
     Returns:
         Ids of the documents of each group, two or more.
@@ -341,7 +333,6 @@ def mark_near(
     """New documents, each with the most similar earlier or preceding one if they are nearly equal.
 
     Args:
-        taken: New documents.
         earlier: Sketches of others by id.
         near: Share of the shorter text from which two texts are nearly equal.
     """

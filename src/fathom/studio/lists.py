@@ -26,9 +26,7 @@ class ListedSample:
         language: Its language.
         bucket: Its length bucket.
         state: Its state.
-        version: Its version.
         author: Who selected it; "" while names are hidden.
-        round: Its round.
         title: Beginning of the question.
         updated: Time of the last action.
     """
@@ -70,8 +68,6 @@ class HeadCache:
 
         Args:
             connection: Connection that only reads.
-            asked: A name for it.
-            read: Reads it.
         """
         key = (connection.execute(_HEAD).scalar_one(), asked)
         if (result := self._cache.get(key)) is None:

@@ -60,7 +60,6 @@ class Entry:
         subject: Id of the sample, document or account.
         body: The event as canonical JSON.
         previous: Hash of the entry before.
-        hash: Hash of all of this.
     """
 
     number: int
@@ -118,7 +117,6 @@ def new_entry(head: Head, at: str, person: str, event: Event) -> Entry:
     Args:
         head: The end of the log.
         at: Time.
-        person: Who acts.
         event: What they do.
     """
     body = canonical(as_record(event))

@@ -41,13 +41,7 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """A sentence with a number that is asked for.
-
-    Attributes:
-        sentence: The sentence.
-        number: The number.
-        asked: The sentence with a gap.
-    """
+    """A sentence with a number that is asked for."""
 
     sentence: Evidence
     number: str
@@ -66,7 +60,6 @@ def draft_offline(
     Args:
         sample: Task, language and documents.
         collection: Where the documents and the task are.
-        asking: The baseline.
         requirement: Requirement to note in the candidates; the questions do not depend on it.
         count: Candidates to make; fewer if the text has too few numbers.
 
@@ -116,9 +109,6 @@ def offline_prompt(key: str, context: str, question: str, task: StudioTask) -> P
 
 def right_answer(content: Content) -> str:
     """The answer to a question that a baseline drafted: the number that its evidence has at the gap, or its letter.
-
-    Args:
-        content: Content as drafted.
 
     Raises:
         FathomError: The question has no gap, or no evidence is the sentence around it.

@@ -76,7 +76,6 @@ class Account:
 
     Attributes:
         name: Its name.
-        role: Its role.
         active: Whether it may log in.
         password: Day on which the password was set; "" for none.
         sessions: Number of its sessions.
@@ -96,7 +95,6 @@ class Session:
     """Somebody who is logged in.
 
     Attributes:
-        person: Who.
         csrf: Secret that every form of the session repeats; "" for a token, which browsers do not send by themselves.
         recent: Whether they gave their password, or a token, just now; see ``RECENT_SECONDS``.
         until: Day on which the password that was made for them ends; "" for one of their own.
@@ -127,7 +125,6 @@ class People:
     """Accounts of a store.
 
     Args:
-        store: The store.
         clock: Seconds since the epoch.
         hasher: Hashes passwords; argon2id with the library's parameters by default.
     """
@@ -247,8 +244,6 @@ class People:
         """Checks a password and returns the secret of a new session.
 
         Args:
-            name: Name of the account.
-            password: Its password.
             address: Where the request is from; failures count for it too.
 
         Raises:
@@ -291,7 +286,6 @@ class People:
         """Begins a session, and returns its secret; None if the password is not the one that was checked any more.
 
         Args:
-            name: Name of the account.
             checked: The hash against which the password was checked; "" if nothing was.
             new: The hash to store in its place.
         """

@@ -51,9 +51,7 @@ def predict(
     """Have a model answer the questions of samples.
 
     Args:
-        samples: The samples, with questions.
         collection: Where their documents and tasks are.
-        asking: The model.
         closed_book: Whether to ask without the documents: what it answers correctly then, it knew.
         each: Called with each answer as soon as it comes, so that it can be stored.
 
@@ -188,19 +186,18 @@ def closed_book_results(sample: Sample, task: StudioTask | None) -> ClosedBook:
     return ClosedBook(sum(is_right(score, task) for score in scores.values()), len(scores))
 
 
-def known_without_text(sample: Sample, task: StudioTask | None, share: float = THRESHOLD) -> bool | None:
+def known_without_text(sample: Sample, task: StudioTask | None) -> bool | None:
     """Whether models know the answer without the documents.
 
     Args:
         sample: The sample with its predictions.
         task: Its task; None if its file is not there any more.
-        share: Share of the closed-book answers that must be right.
 
     Returns:
         None if none was asked so.
     """
     results = closed_book_results(sample, task)
-    return results.right >= share * results.asked if results.asked else None
+    return results.right >= THRESHOLD * results.asked if results.asked else None
 
 
 def _prompt(sample: Sample, collection: Collection, *, offline: bool, closed_book: bool) -> Prompt:

@@ -14,15 +14,7 @@ from typing import Literal, TypeAlias, assert_never, get_args
 import numpy as np
 
 from fathom.stats.agreement import Agreement, agreement
-from fathom.stats.intervals import (
-    Floats,
-    Interval,
-    clusters_of,
-    generator,
-    interval_of,
-    mean_interval,
-    resampled_means,
-)
+from fathom.stats.intervals import Floats, Interval, clusters_of, generator, interval_of, mean_interval, resampled_means
 from fathom.studio.histories import Histories, History, Origin
 from fathom.studio.log import NoteEntry
 from fathom.studio.quotas import Design, cell_of, draw, progress
@@ -72,7 +64,6 @@ class Quality:
     Attributes:
         origin: Who made the samples; ``all`` for everybody.
         dimension: The dimension; ``all`` for the mean of all.
-        samples: Number of samples.
         mean: Mean level in [0, 1], each sample's ratings averaged first.
         interval: Its interval over samples.
         kappa: Fleiss' kappa; None with one rating of each sample.
@@ -103,7 +94,6 @@ class Making:
     Attributes:
         origin: Who made them.
         bucket: Their length bucket in tokens.
-        samples: Number of samples.
         minutes: Mean of people's time.
         interval: Its interval over samples; None for a single one.
     """
@@ -128,7 +118,6 @@ class Study:
         drawn: Number of samples in it.
         complete: Samples with all ratings.
         begun: Other samples with a rating.
-        raters: Number of raters.
         minutes: Mean time of a rating; None without one.
         qualities: What complete samples are like, by origin and dimension.
     """
@@ -154,7 +143,6 @@ def rated_samples(histories: Iterable[History], design: Design, studio: str) -> 
     """The samples of the study, drawn evenly over first origins, tasks, languages and lengths.
 
     Args:
-        histories: All samples.
         design: Says how many are rated.
         studio: Hash of the studio's first entry.
     """
@@ -193,7 +181,6 @@ def to_rate(
         drawn: The samples of the study.
         ratings: Ratings by sample and rater.
         design: Says how many ratings a sample needs.
-        person: The rater.
     """
     return [
         sample.id
@@ -215,7 +202,6 @@ def study(drawn: Sequence[History], notes: Sequence[NoteEntry], design: Design) 
     """What the study says so far.
 
     Args:
-        drawn: Its samples.
         notes: Notes that hold ratings, in the order of the log.
         design: Says how many ratings a sample needs.
     """
@@ -241,7 +227,6 @@ def qualities(origin: Origin | Literal["all"], values: Floats, seed: int = 0) ->
     Args:
         origin: Who made the samples.
         values: Levels as numbers, samples x ratings x dimensions.
-        seed: Seed of the intervals.
     """
     samples, raters, _ = values.shape
     tables: dict[Dimension | Literal["all"], Floats] = {
@@ -265,7 +250,6 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
     """How long people worked on accepted samples, by origin and length.
 
     Args:
-        histories: All samples.
         design: Has the seed of the intervals.
     """
     minutes: defaultdict[tuple[Origin, int], list[float]] = defaultdict(list)
@@ -288,10 +272,8 @@ def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]
     """A table of a studio.
 
     Args:
-        store: The store.
         topic: Time and cost by ``state``, ``sample`` or ``task``; time by ``origin`` and length; the ``quota`` of each
             task, language and length; the ``agreement`` of reviewers; the ``audit`` sample; the ``quality`` study.
-        design: The design.
 
     Raises:
         BrokenLogError: The log is damaged.

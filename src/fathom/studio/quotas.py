@@ -29,8 +29,6 @@ class Design:
     """How many samples are wanted of each task, language and length, and what is checked; LongBench Pro's by default.
 
     Attributes:
-        tasks: Names of tasks.
-        languages: Languages.
         lengths: Length buckets in tokens.
         each: Samples of every combination.
         audit_one_in: One of so many accepted samples is audited; 0 for none.
@@ -68,7 +66,6 @@ def design_of(place: str, file: Path | None, tasks: Mapping[str, StudioTask]) ->
     Args:
         place: Its store; the file ``design.toml`` in its folder is read by default.
         file: Another file.
-        tasks: Tasks of the studio.
 
     Raises:
         FathomError: The file cannot be read.
@@ -83,7 +80,6 @@ def read_design(path: Path, tasks: Mapping[str, StudioTask]) -> Design:
     """A design from a TOML file with fields of ``Design``; those that it lacks have their defaults.
 
     Args:
-        path: The file.
         tasks: Tasks of the studio, which the file can name by their codes.
 
     Raises:
@@ -106,8 +102,6 @@ class Cell:
     """One combination of a design, or one beyond it.
 
     Attributes:
-        task: Name of the task.
-        language: Language.
         bucket: Length bucket in tokens.
         wanted: Samples wanted; 0 for a combination that is not in the design.
         states: Samples in each state that has some.
@@ -174,7 +168,6 @@ def next_drafts(cells: Iterable[Cell], documents: Mapping[tuple[str, int], int])
     """Commands for the combinations of which most is to begin, as words without the models.
 
     Args:
-        cells: All combinations.
         documents: Number of available documents by language and length; nothing can be drafted without one.
     """
     able = [cell for cell in cells if cell.to_begin and documents.get((cell.language, cell.bucket))]
@@ -198,10 +191,8 @@ def draw(
     drawn depends on those accepted before it only, so it stays drawn; and each is drawn with the same probability.
 
     Args:
-        histories: All samples.
         one_in: One of so many; 0 for none.
         key: Names the draw; another key draws others.
-        cell: The combination of a sample.
 
     Returns:
         The samples, in the order in which they were accepted first.

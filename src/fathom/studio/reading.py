@@ -58,7 +58,6 @@ def read_limited(process: Extractor, path: Path, name: str) -> Corpus:
     """Reads the documents of an uploaded file.
 
     Args:
-        process: The process that reads it.
         path: Where it is stored, in a folder of its own, under its ``own_name``.
         name: Its name on the machine of the sender, for the sources of its documents.
 

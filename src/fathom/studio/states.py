@@ -74,7 +74,6 @@ class StaleError(FathomError):
 
     Args:
         sample: The present sample.
-        action: The action.
     """
 
     def __init__(self, sample: Sample, action: Action) -> None:
@@ -90,7 +89,6 @@ class _Rule:
     """When an action is allowed.
 
     Attributes:
-        states: In these states.
         role: To this role and the higher ones.
         barred: Why it is not allowed to one person; "" if it is.
         operator: Whether commands on the server's machine may do it.
@@ -190,13 +188,7 @@ def states_waiting_for(role: Role) -> tuple[State, ...]:
 
 
 def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
-    """Why a person may not do something to a sample now; "" if they may.
-
-    Args:
-        sample: The sample.
-        kind: The kind of action.
-        by: The person.
-    """
+    """Why a person may not do something to a sample now; "" if they may."""
     rule = RULES[kind]
     if reason := _no_right(rule.role, by, rule.operator):
         return reason
@@ -210,8 +202,6 @@ def apply(sample: Sample | None, action: Action, by: Person, at: str) -> Sample:
 
     Args:
         sample: The sample; None only for ``Create``.
-        action: The action.
-        by: Who acts.
         at: The time.
 
     Raises:
@@ -295,9 +285,7 @@ def review_document(document: StudioDocument, action: ReviewDocument, by: Person
     """What follows from the review of a document.
 
     Args:
-        document: The document.
         action: The review, by an expert; annotators may say that an available document is exhausted.
-        by: Who acts.
 
     Raises:
         RefusedError: It is not allowed.
@@ -327,9 +315,7 @@ def check_intake(action: SetIntake, present: SetIntake, by: Person, *, filled: b
     """Check that a person may change how documents are measured.
 
     Args:
-        action: The change.
         present: How they are measured now.
-        by: Who acts.
         filled: Whether there are documents.
 
     Raises:
@@ -371,7 +357,6 @@ def visible(sample: Sample, person: Person) -> Sample:
     else, and who reads along could tell them. While an expert adjudicates, nobody sees names.
 
     Args:
-        sample: The sample.
         person: Who looks at it.
     """
     if not sample.judged_by(person.name):
@@ -398,7 +383,6 @@ def sees_claims(sample: Sample, person: Person) -> bool:
     An expert in expert review and adjudication, annotators while they edit, and reviewers in the second step.
 
     Args:
-        sample: The sample.
         person: Who looks at it.
     """
     if sample.state == "answer_review":

@@ -61,7 +61,6 @@ def efforts(histories: Iterable[History], by: By = "state", hourly: float = 0.0)
     """Time and cost by state, sample or task.
 
     Args:
-        histories: The samples.
         by: How to group: the time of an action counts for the state in which it was done.
         hourly: Price of an hour of people's time, in US dollars.
     """
@@ -117,7 +116,6 @@ class ReviewerAgreement:
         judged: ``review`` for the verdicts (pass or problem), ``component`` for the marks (right, wrong, unsure).
         pairs: Pairs of verdicts or marks.
         differ: Share of answers whose reviews differ, in the verdict or in the mark of any component.
-        interval: Its interval.
         kappa: Fleiss' kappa.
         alpha: Krippendorff's alpha.
     """
@@ -148,10 +146,6 @@ def pairs_of(histories: Iterable[History]) -> tuple[Pair, ...]:
 @lru_cache(maxsize=4)  # takes a second for thousands of reviews, and most actions add none
 def agreements(pairs: tuple[Pair, ...], seed: int = 0) -> tuple[ReviewerAgreement, ...]:
     """Agreement of reviewers on verdicts and on components; answers are resampled with all their components.
-
-    Args:
-        pairs: Reviews of answers.
-        seed: Seed of the intervals.
 
     Returns:
         The agreement on reviews and on components; nothing without reviews.
@@ -188,7 +182,6 @@ class AuditShare:
         aspect: What was looked at: attributes (task, requirement and the like), answers, or both.
         right: Samples in which it is right.
         share: Their share.
-        interval: Its interval.
     """
 
     aspect: Aspect
@@ -245,7 +238,6 @@ def audits(histories: Iterable[History], design: Design, studio: str) -> Audits:
     An audit that finds a problem counts as the adjudicator decides: a sample is right if they accept it all the same.
 
     Args:
-        histories: All samples.
         design: Says how many are audited.
         studio: Hash of the studio's first entry, so that nobody knows the draw from the seed alone.
     """

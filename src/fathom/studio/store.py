@@ -148,8 +148,6 @@ class Store(Database):
         """Adds a document with its text.
 
         Args:
-            document: Its facts.
-            content: Its text.
             by: Who adds it; see ``states.check_new_document``.
             sketch: Version and content of its sketch; None for none.
 
@@ -192,8 +190,6 @@ class Store(Database):
         """Records the compliance review of a document, or that it is exhausted.
 
         Args:
-            action: The review.
-            by: Who acts.
             was: The state that they saw; None if it does not matter.
 
         Raises:
@@ -280,7 +276,6 @@ class Store(Database):
 
         Args:
             states: Only in these states.
-            ids: Only these.
         """
         query = select(samples.c.body).order_by(samples.c.id)
         if states:
@@ -311,9 +306,7 @@ class Store(Database):
             language: Only in this language.
             bucket: Only of this length.
             waiting_for: Without those that this person may not decide on; those that they selected come first.
-            ids: Only these.
             offset: How many to leave out.
-            limit: Maximum number.
         """
         asked = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
@@ -360,7 +353,6 @@ class Store(Database):
             language: Only in this language.
             bucket: Only of this length.
             offset: How many to leave out.
-            limit: Maximum number.
         """
         query = select(documents.c.body).order_by(documents.c.id).offset(offset).limit(limit)
         for name, value in {"state": state, "language": language, "bucket": bucket}.items():
@@ -423,7 +415,6 @@ class Store(Database):
         Args:
             subject: Only about this.
             before: Only with a lower number; 0 for all.
-            limit: Maximum number.
         """
         query = select(entries).order_by(entries.c.number.desc()).limit(limit)
         if subject:

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,8 +74,6 @@ def write_suite(
     """Write accepted samples as a suite; a suite in the folder is replaced.
 
     Args:
-        collection: The samples.
-        out: The folder.
         options: How; None for the defaults.
         progress: Called with the numbers of samples written and of all.
 
@@ -84,8 +83,7 @@ def write_suite(
     options = options or ExportOptions()
     suitefile.check_contents(out, (*suitefile.FILES, suitefile.LEFT_OUT), "a suite")
     samples = collection.done()
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         counter = TokenCounter(get_tokenizer(options.tokenizer), cache)
         counts: Counter[str] = Counter()
         used: set[str] = set()
@@ -139,8 +137,6 @@ def write_suite(
                 "inputs": {"format": SUITE_FORMAT, "studio": fingerprint},
             }
             suitefile.write_manifest(folder, facts)
-    finally:
-        cache.close()
     return WrittenSuite(out, sum(counts.values()), len(items), fingerprint, tuple(left_out.values()))
 
 
@@ -150,9 +146,7 @@ def recipes_of(
     """One sample as recipes: without its context if wanted, at its length, and at shorter ones.
 
     Args:
-        sample: The sample.
         collection: Where its documents and its task are.
-        counter: Measures prompts.
         options: What is wanted; None for the sample at its length alone.
 
     Returns:
@@ -273,7 +267,6 @@ def positions(parts: Sequence[Part], evidence: Sequence[Evidence], texts: Counte
     Args:
         parts: The prompt, with the question as its last part.
         evidence: Passages of its documents.
-        texts: The documents.
     """
     places: list[float] = []
     at = 0

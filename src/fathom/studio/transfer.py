@@ -47,7 +47,6 @@ class ExportReport:
 
     Attributes:
         folder: The folder.
-        files: Its files and folders.
         samples: Number of accepted samples.
         left_out: What is not in the export and why, one line each.
     """
@@ -78,10 +77,6 @@ def export_samples(
     """Write the accepted samples of a store into a folder; files of an earlier export are replaced.
 
     Args:
-        store: The store.
-        tasks: Its tasks.
-        out: The folder.
-        options: What to write.
         progress: Called with the numbers of samples of the suite and of all.
 
     Raises:
@@ -123,7 +118,6 @@ class ImportedSamples:
         known: Ids of samples that the studio has already, which were left unchanged.
         documents: Number of new documents.
         problems: What could not be read and why, one line each.
-        problem_count: Number of all problems.
     """
 
     samples: tuple[str, ...]
@@ -139,7 +133,6 @@ def import_samples(
     """Add samples of LongBench Pro or of an earlier export to a store, to be reviewed.
 
     Args:
-        store: The store.
         path: A file, folder or ZIP archive.
         tokenizer: Measures documents; None for that of the store.
         available: Whether new documents need no compliance review.

@@ -89,7 +89,6 @@ class StudioDocument:
 
     Attributes:
         id: Hash of its text (``fathom.types.Document.id``).
-        title: Title.
         language: ``en`` or ``zh``.
         source: Where it is from.
         licence: Its licence; "" if unknown.
@@ -99,7 +98,6 @@ class StudioDocument:
         domain: Subject, for balanced designs.
         format: Kind of text such as ``novel`` or ``contract``, for balanced designs.
         duplicate_of: Id of an earlier document with the same or nearly the same text; "" without one.
-        reason: Reason of its state.
     """
 
     id: Text
@@ -151,7 +149,6 @@ class Content:
     """What people write: a question with its answer and both prompts.
 
     Attributes:
-        question: The question.
         components: The reference answer.
         rationale: Why the question fits the task and the requirement.
         solution: How the answer is found.
@@ -176,7 +173,6 @@ class Candidate:
     Attributes:
         id: Unique within its sample.
         drafter: Name of the model, or of the file it was imported from.
-        content: The draft.
         cost: Price of drafting it in US dollars; None if unknown.
         seconds: Time that the model took.
     """
@@ -193,7 +189,6 @@ class Prediction:
     """A model's answer to the question of a sample.
 
     Attributes:
-        model: Name of the model.
         components: Elements of its answer.
         closed_book: Whether it was asked without the documents.
         score: Score against the reference in [0, 1]; None without one.
@@ -212,7 +207,6 @@ class ComponentVerdict:
     """A reviewer's verdict on one component of the answer.
 
     Attributes:
-        mark: The verdict.
         note: Reason.
         evidence: Passages that support the verdict.
     """
@@ -255,10 +249,8 @@ class Ruling:
 
     Attributes:
         by: Who decided.
-        kind: Which decision.
         round: Round of the sample.
         outcome: ``pass``, ``return``; ``accept``, ``reconstruct``; ``pass``, ``problem``; ``reject``.
-        reason: Reason.
         at: Time.
     """
 
@@ -275,12 +267,9 @@ class Sample:
     """A sample with everything that was said about it.
 
     Attributes:
-        id: Its id.
-        task: Name of its task.
         language: ``en`` or ``zh``.
         bucket: Length bucket in tokens.
         documents: Ids of its documents, in order.
-        state: Its state.
         version: Rises with each change of its content or state. Additions (candidates, predictions, a first review)
             leave it, so that two blind reviewers never conflict.
         content: The present content; that of no candidate before one is selected.

@@ -32,7 +32,6 @@ class Upload:
 
     Attributes:
         name: Its name on their machine: data, and no path here.
-        content: Its content.
     """
 
     name: str
@@ -79,8 +78,6 @@ def add_uploads(
     """Add the documents of uploaded files; each is stored as soon as it is read.
 
     Args:
-        store: The store.
-        uploads: The files.
         rules: How they are taken.
         by: Who sent them.
         clock: Seconds.

@@ -117,8 +117,6 @@ def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequ
     """The samples of a store with their documents.
 
     Args:
-        store: The store.
-        tasks: Its tasks.
         states: Only samples in these states; all by default.
     """
     documents = {document.id: document for document in store.documents()}
@@ -142,7 +140,6 @@ def settle_intake(store: Store, tokenizer: str | None = None, rules: IntakeRules
     """How a store measures documents; what is given is recorded for later documents.
 
     Args:
-        store: The store.
         tokenizer: Name of the tokenizer; None for that of the store.
         rules: Buckets and limits; None for those of the store.
 
@@ -193,7 +190,6 @@ class DraftPlan:
         task: Name of the task, or code of one of LongBench Pro.
         language: Language of documents and questions.
         bucket: Length bucket in tokens.
-        samples: Number of samples.
         candidates: Candidates of each model for each sample.
         requirement: Requirement of the questions; None for that of the task.
         several: Whether contexts consist of several shorter documents.
@@ -286,10 +282,6 @@ def draft_samples(
     """Have models draft new samples; each is stored as soon as it has a candidate.
 
     Args:
-        store: The store.
-        tasks: Its tasks.
-        plan: What to draft.
-        drafters: The models.
         max_cost: US dollars at which no further request is sent.
         progress: Called with the numbers of replies and of all.
 
@@ -353,12 +345,8 @@ def predict_samples(
     """Have models answer the questions of samples, for mining and the closed-book check; done ones are not repeated.
 
     Args:
-        store: The store.
-        tasks: Its tasks.
         models: The models; the limit of cost of each holds for all together.
-        states: Samples in these states.
         closed_book: Whether to ask without the documents.
-        progress: Called with the numbers of answers and of all.
     """
     collection = collection_of(store, tasks, states=states)
     waiting = [
@@ -395,7 +383,6 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
     """Stores what a model said about a sample, also if people acted on the sample meanwhile.
 
     Args:
-        store: The store.
         asked: The sample as the model saw it.
         add: Makes the action from the sample's id and version.
 
@@ -435,12 +422,8 @@ def critique_samples(
     """Have models criticise answers; each critique is a note on its sample. Done ones are not repeated.
 
     Args:
-        store: The store.
-        tasks: Its tasks.
         critic: The model that makes claims.
         objector: The model that checks them; None for none. The limit of cost of each holds for both together.
-        states: Samples in these states.
-        progress: Called with the numbers of samples criticised and of all.
     """
     collection = collection_of(store, tasks, states=states)
     known = {(note.note.subject, _version_of(note.note)) for note in store.notes(topic=CRITIQUE)}
@@ -469,11 +452,6 @@ def set_difficulties(
     store: Store, rows: pl.DataFrame, tiers: Mapping[str, Tier]
 ) -> tuple[dict[str, Difficulty], dict[str, str]]:
     """Set the difficulty of samples from runs of an exported suite.
-
-    Args:
-        store: The store.
-        rows: Rows of the runs.
-        tiers: Tier of each model.
 
     Returns:
         The difficulties by id of the sample, and why others have none.

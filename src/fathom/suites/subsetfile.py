@@ -98,7 +98,6 @@ def write_subset(subset: Subset, path: Path) -> None:
     """Write a subset; the file appears complete or not at all.
 
     Args:
-        subset: What to write.
         path: The file; its folder is created if missing.
 
     Raises:

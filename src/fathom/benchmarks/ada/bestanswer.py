@@ -47,8 +47,6 @@ class CandidateThread:
     Attributes:
         document: The thread.
         site: Its site.
-        tags: Its tags.
-        question: The question.
         gold: The accepted answer; None if there is none, or its text is incomplete.
         before: The answers given before the accepted one: distractors at every length.
         answers: All its answers: distractors of other questions.
@@ -204,7 +202,6 @@ class Supply:
         Other threads are only read until all lengths are full, which for most threads of a large site is early.
 
         Args:
-            thread: The thread.
             sizes: Tokens of its question and of the answers included at every length.
         """
         own = {length: tokens for length, frame in self.frames.items() if (tokens := frame.around(sizes)) <= length}

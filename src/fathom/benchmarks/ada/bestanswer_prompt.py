@@ -70,14 +70,11 @@ def laid_out(
     """The prompt over a question and its candidate answers.
 
     Args:
-        document: The document of the question.
         prompts: The texts of the prompt by name, as ``PROMPTS`` or the authors'. If they have ``between``, it stands
             between the question and the first label; if they have ``example``, it is the label that they show.
-        question: The question.
         answers: The candidates in their order.
         gold: Index of the gold one.
         example: The label that the instructions show where they have a placeholder for it.
-        facets: Further facets.
     """
     count = len(answers)
     longest = max(range(count), key=lambda number: answers[number].end - answers[number].start)

@@ -121,7 +121,6 @@ def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.
-        n_segments: Number of segments.
     """
     text = decided(readable(reply, None, longest=4 * n_segments), _ORDER)
     first = text.strip().partition("\n")[0]

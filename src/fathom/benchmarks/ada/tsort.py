@@ -77,8 +77,6 @@ class Story:
     """The paragraphs of all chapters of a book, and their positions in tokens of the joined text.
 
     Attributes:
-        document: The book.
-        paragraphs: Each paragraph.
         begins: Tokens before each paragraph.
         ends: Tokens up to the end of each.
     """
@@ -102,7 +100,6 @@ def limits(length: int, segments: int, instructions: int = INSTRUCTIONS) -> Limi
 
     Args:
         length: Budget of the prompt in tokens.
-        segments: Number of segments.
         instructions: Tokens of all text not from the book, if more than the paper's 200.
 
     Returns:

@@ -103,7 +103,6 @@ class Demonstrations:
 
     Attributes:
         form: Their format.
-        shots: The demonstrations.
         sizes: Tokens that each adds to a prompt, by index, as far as counted.
     """
 
@@ -164,10 +163,6 @@ def in_rounds(labels: Sequence[Sequence[str]], rng: Random) -> list[list[int]]:
 
     Each round has a new random order of labels. A label not yet shown in the round adds an unused demonstration with
     it, if there is one left.
-
-    Args:
-        labels: The labels of each demonstration.
-        rng: Random generator.
 
     Returns:
         Indices of all demonstrations, each once, by rounds.
@@ -296,7 +291,6 @@ class Instance:
     Attributes:
         dataset: Name of the data set.
         shot: The question.
-        demonstrations: The demonstrations.
         rounds: Indices of demonstrations, by rounds, in the order in which lengths use them.
         lengths: Lengths of the build.
         taken: Indices of the demonstrations at each length, as far as computed.

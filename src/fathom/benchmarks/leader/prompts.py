@@ -46,10 +46,8 @@ class Long:
         category: Category in LongLeader.
         metric: Metric of ``leader``.
         cap: Output cap in tokens.
-        size: Records that InfiniteBench has.
         fit: Number of them in table 3 of LongLeader.
         about: Description.
-        before: Text before the context.
         after: Text after it; ``{asked}`` is the question, with its options.
         closed: The closed-book prompt; "" if it makes no sense.
         answer: The kind of answer requested.

@@ -40,7 +40,6 @@ class DataSet(NamedTuple):
         even: Number of its records in LongBench-E (``task.md`` of its repository); 0 for none.
         continued: Whether the reply continues the prompt.
         stop: Texts that end a reply.
-        answer: What an answer is.
         about: One line about its questions.
         mini_rows: The rows of MiniLongBench's items, ascending.
     """
@@ -97,7 +96,6 @@ def read_record(record: Mapping[str, object], where: str, dataset: str, even: bo
     """A record of LongBench: ``passages`` are its context and its input, ``meta`` the rest.
 
     Args:
-        record: The record.
         where: The source to record.
         dataset: Name of its data set.
         even: Whether it belongs to LongBench-E.
@@ -136,7 +134,6 @@ def document_of(
         where: The source to record.
         dataset: Name of its data set.
         row: Its row in the original file, from 0.
-        text: Its text.
         passages: See ``Document``.
         facts: Other entries of ``meta``: ``even``, ``whole`` (a finished prompt), ``numbered``, ``words``.
 

@@ -58,7 +58,6 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
     Texts have no surrounding blanks, as in the released code's prompts.
 
     Args:
-        record: The record.
         where: The source to record.
 
     Raises:

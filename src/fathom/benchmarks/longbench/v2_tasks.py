@@ -122,7 +122,6 @@ def follow_up(reply: str, sample: Sample) -> str:
     """The second prompt: the question and the thoughts of the first reply, without context.
 
     Args:
-        reply: The first reply.
         sample: The sample. With official prompts ``asked`` is the second prompt with a gap for the reply.
     """
     if sample.inputs.get("prompt") == "official":

@@ -121,12 +121,16 @@ def pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
     """
     if len(gold) < 2 or len(lines) < 2:
         return 0.0
+    return correct_pairs(gold, lines) / math.comb(len(lines), 2)
+
+
+def correct_pairs(gold: Sequence[str], lines: Sequence[str]) -> int:
+    """How many pairs of gold lines are in the correct order; of duplicate lines the last position counts."""
     places = {line: place for place, line in enumerate(lines)}
-    correct = sum(
+    return sum(
         first in places and second in places and places[first] < places[second]
         for first, second in combinations(gold, 2)
     )
-    return correct / math.comb(len(lines), 2)
 
 
 def max_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:

@@ -65,7 +65,6 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
     question.
 
     Args:
-        record: The record.
         where: The source to record.
 
     Raises:

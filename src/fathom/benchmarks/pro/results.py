@@ -107,7 +107,6 @@ class Published:
     """Metadata of results from the file's name and ``model_info.json``.
 
     Attributes:
-        model: Name of the model.
         thinking: Whether it was asked with thinking.
         context: Tokens to which prompts were truncated.
         repeats: Number of repetitions of every question.

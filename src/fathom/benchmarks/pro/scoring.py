@@ -23,7 +23,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 
 from fathom.benchmarks.longbench.official import spaced
 from fathom.benchmarks.pro import official as released
@@ -77,9 +76,6 @@ def answered(reply: str) -> Answered:
     or a label such as ``Answer:``; the whole reply is then a second area, as it is the only one for the released
     code, so that a gold answer that looks like a marker is not lost. Without any of them there is only the whole
     reply.
-
-    Args:
-        reply: The whole reply.
     """
     text = without_reasoning(reply)
     if exact := list(_EXACT.finditer(text)):
@@ -103,7 +99,6 @@ def lines(area: str, gold: Collection[str]) -> list[str]:
     """The lines of an answer, folded, without blank lines, fences and duplicates.
 
     Args:
-        area: The answer.
         gold: Folded gold lines. A line equal to one of them is kept with its list marker; it is removed from any other.
     """
     by_form = {form: line for line in gold if (form := _form(line))}
@@ -214,12 +209,7 @@ def strict_pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
     """
     if len(gold) < 2:
         return float(gold[0] in lines)
-    places = {line: place for place, line in enumerate(lines)}
-    ordered = sum(
-        first in places and second in places and places[first] < places[second]
-        for first, second in combinations(gold, 2)
-    )
-    return ordered / math.comb(len(gold), 2)
+    return released.correct_pairs(gold, lines) / math.comb(len(gold), 2)
 
 
 # ------------------------------------------------------------------------------------------------ summaries

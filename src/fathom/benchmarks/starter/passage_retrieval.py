@@ -76,9 +76,9 @@ def _piece(document: Document, limit: int, resources: Resources) -> Span | None:
     if len(pieces) == 1:
         return pieces[0]
     wanted = content_words(_shortened(document, limit, resources.counter)) & content_words(document.text)
-    held = [len(wanted & content_words(document.text[piece.start : piece.end])) for piece in pieces]
-    best = max(range(len(pieces)), key=lambda n: held[n])
-    return pieces[best] if wanted and held[best] >= KEPT * len(wanted) else None
+    common = [len(wanted & content_words(document.text[piece.start : piece.end])) for piece in pieces]
+    best = max(range(len(pieces)), key=lambda n: common[n])
+    return pieces[best] if wanted and common[best] >= KEPT * len(wanted) else None
 
 
 def plan(draw: Draw) -> Plan:

@@ -3,9 +3,10 @@
 from functools import partial
 from typing import Annotated, TypeAlias
 
-from fathom.commands.servers import libraries_of, store_option
+from fathom.commands.servers import store_option
 from fathom.options.declare import opt
 from fathom.options.values import MaybePath
+from fathom.plugins.extras import libraries_of
 
 Title: TypeAlias = Annotated[str | None, opt("Title of the site.")]
 Published: TypeAlias = Annotated[

@@ -6,10 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from fathom.commands.servers import libraries_of, store_option
+from fathom.commands.servers import store_option
 from fathom.models.settings import AskSettings
 from fathom.options.declare import Read, hidden, opt
 from fathom.options.values import MaybePath, names_of
+from fathom.plugins.extras import libraries_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

@@ -42,6 +42,7 @@ from fathom.documents.records import (
 from fathom.documents.records.streams import LONG, parts_of
 from fathom.plugins.names import beside
 from fathom.printing import printable
+from fathom.storage.foreign import identity_of
 from fathom.storage.time_limits import TooLongError, within_time
 from fathom.types import Document, FathomError
 
@@ -90,7 +91,6 @@ class BoundedDocuments:
         """Add a document that is not kept yet.
 
         Args:
-            document: The document.
             size: Bytes of its text.
             always: Whether to keep it in any case.
 
@@ -184,7 +184,6 @@ class Corpus:
         spec: The specification that was read.
         fingerprint: Hash of the documents, their questions and summaries, in order.
         unread: Files that are not read, with the reason.
-        read: Number of files with documents.
         names: Names of the sources of all documents, each with its id; duplicates have that of the first one.
         without: Files of a readable format in which there is no document, with the reason of each. Those of tables and
             texts are among the problems too.
@@ -314,10 +313,10 @@ def read_corpus(
     )
 
 
-def _drawn(held: BoundedDocuments) -> str:
+def _drawn(texts: BoundedDocuments) -> str:
     return (
-        f"{held.given:,} texts with {held.size / 1e6:,.0f} MB (parts of long documents count as texts); "
-        f"{len(held.ids):,} of them, drawn by their content, are used"
+        f"{texts.given:,} texts with {texts.size / 1e6:,.0f} MB (parts of long documents count as texts); "
+        f"{len(texts.ids):,} of them, drawn by their content, are used"
     )
 
 
@@ -343,15 +342,6 @@ def _check_root(root: Path, spec: str) -> None:
         raise FathomError(f"Corpus {spec!r}: cannot be read: {error.strerror}.") from error
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Tells whether two paths lead to one file."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return None
-    return facts.st_dev, facts.st_ino
-
-
 class _Chosen:
     """The files of a corpus without those that describe it.
 
@@ -364,7 +354,7 @@ class _Chosen:
         self.count = 0
         self.passed: dict[str, list[str]] = {README: [], QUESTIONS: []}
         self._finder = finder
-        self._questions = {identity for identity in map(_identity, questions) if identity}
+        self._questions = {identity for identity in map(identity_of, questions) if identity}
 
     def __iter__(self) -> Iterator[File]:
         readmes, others = list[File](), False
@@ -374,7 +364,7 @@ class _Chosen:
                 readmes.append(file)
                 continue
             others = True
-            if self._questions and not file.inside and _identity(file.path) in self._questions:
+            if self._questions and not file.inside and identity_of(file.path) in self._questions:
                 self.passed[QUESTIONS].append(str(file.name))
             else:
                 self.count += 1
@@ -383,7 +373,7 @@ class _Chosen:
         for file in readmes:
             if others:
                 self.passed[README].append(str(file.name))
-            elif self._questions and _identity(file.path) in self._questions:
+            elif self._questions and identity_of(file.path) in self._questions:
                 self.passed[QUESTIONS].append(str(file.name))
             else:
                 self.count += 1

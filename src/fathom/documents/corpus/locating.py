@@ -103,7 +103,6 @@ def find_quotation(text: str, quotation: str, start: int = 0) -> tuple[int, int]
     """Where a quotation occurs first in a text, whatever its white space.
 
     Args:
-        text: The text.
         quotation: What is looked for; if it does not occur, both are compared as ``fold`` gives them.
         start: Offset from which the text is searched.
 

@@ -29,7 +29,6 @@ def lookup(record: Mapping[str, object], path: str) -> object:
     """The value at a path.
 
     Args:
-        record: A record.
         path: A field's own name, in any case if only one has it; or a path.
 
     Returns:
@@ -68,7 +67,6 @@ def inner_records(record: Mapping[str, object], path: str) -> Iterator[Mapping[s
     """The objects at a path of a record, each with the texts and numbers of the objects around it.
 
     Args:
-        record: A record.
         path: A path to objects, or to lists or objects of them.
     """
     name, _, rest = path.partition(".")
@@ -76,8 +74,8 @@ def inner_records(record: Mapping[str, object], path: str) -> Iterator[Mapping[s
     if name == EVERY:
         listed: list[object] = [{"id": key, **value} for key, value in record.items() if isinstance(value, Mapping)]
     else:
-        held = record.get(name)
-        listed = list(held) if isinstance(held, list | tuple) else [held]
+        value = record.get(name)
+        listed = list(value) if isinstance(value, list | tuple) else [value]
     for each in listed:
         if isinstance(each, Mapping):
             whole = {**around, **each}
@@ -88,7 +86,6 @@ def split_by_itself(record: Mapping[str, object], text: str) -> str:
     """The path of the records in an object without a text: the only list of objects with one, or all its values.
 
     Args:
-        record: The object of a file.
         text: Name of the field with the text.
 
     Returns:
@@ -100,8 +97,8 @@ def split_by_itself(record: Mapping[str, object], text: str) -> str:
         return EVERY
     listed = [
         name
-        for name, held in record.items()
-        if isinstance(held, list) and held and all(isinstance(each, Mapping) and text in each for each in held)
+        for name, value in record.items()
+        if isinstance(value, list) and value and all(isinstance(each, Mapping) and text in each for each in value)
     ]
     return listed[0] if len(listed) == 1 else ""
 
@@ -170,9 +167,6 @@ def joined(value: object) -> object:
 
 def listed_answers(value: object) -> tuple[object, str]:
     """Questions or answers of a field, which may be a list in a cell, or an object with the texts; and what is wrong.
-
-    Args:
-        value: The value of the field.
 
     Returns:
         The value, None if it looks like a list and is none; and the reason, or "".

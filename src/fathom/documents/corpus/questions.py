@@ -74,7 +74,6 @@ class NamedDocuments:
 
         Args:
             name: The document's file, and its row in a table.
-            document: The document.
             part: Whether it is only a part of a text.
         """
         if not self._rows:

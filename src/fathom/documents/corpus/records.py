@@ -36,7 +36,6 @@ class Fields:
         title: A heading.
         language: ``en``, ``zh`` or the language's English name; detected if absent.
         id: The source's own name for the text, kept as ``meta["id"]``.
-        licence: The licence of the text.
     """
 
     text: str = "text"
@@ -206,8 +205,8 @@ def _first_of(facts: Mapping[str, object], *names: str) -> object:
 def _strings(value: object) -> tuple[str, ...]:
     """The distinct non-empty strings in a string, a number, an object with ``text``, or a list of them."""
     listed = value if _is_list(value) else [value]
-    held = [each.get("text") if isinstance(each, Mapping) else each for each in listed]
-    entries = [each for inner in held for each in (inner if _is_list(inner) else [inner])]
+    inner = [each.get("text") if isinstance(each, Mapping) else each for each in listed]
+    entries = [each for part in inner for each in (part if _is_list(part) else [part])]
     texts = (normalise(text) for entry in entries if (text := _as_text(entry)) is not None)
     return tuple(dict.fromkeys(filter(None, texts)))
 

@@ -69,7 +69,6 @@ def pairs_document(seed: int, count: int, language: str = "en") -> Document:
     """A document of ``count`` pairs, one per line, that depends on the seed alone.
 
     Args:
-        seed: Seed of the pairs.
         count: Number of pairs; a smaller document is a prefix of a larger one.
         language: Language of the prompts that use it.
     """

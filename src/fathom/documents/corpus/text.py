@@ -66,9 +66,6 @@ def language_code(name: object) -> str | None:
 def document_id(text: str) -> str:
     """The id of a text, from its content.
 
-    Args:
-        text: The final text.
-
     Returns:
         The first 16 hexadecimal digits (64 bits) of the SHA-256 of the UTF-8 text.
     """

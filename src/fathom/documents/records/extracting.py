@@ -63,7 +63,6 @@ def extract(data: bytes, suffix: str) -> Extracted:
     """The text of a file.
 
     Args:
-        data: Its content.
         suffix: One of ``EXTRACTORS``.
 
     Raises:
@@ -283,7 +282,6 @@ def opened(data: bytes, kind: str) -> ZipFile:
     """A file that is a ZIP archive inside, if its parts may be unpacked.
 
     Args:
-        data: Its content.
         kind: What it is, for messages.
 
     Raises:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from fathom.documents.records.streams import COMPRESSED
 from fathom.plugins.names import first_of
@@ -413,14 +413,12 @@ class Walker:
                         self._left.append(below + entry.name)
                     elif entry.is_symlink() and not is_inside(self.root, Path(entry.path)):
                         self._outside.append(below + entry.name)
-                    elif entry.name in self._pruned and _is_folder(entry):
+                    elif (kind := _kind(entry)) == "folder" and entry.name in self._pruned:
                         self._skipped.append(f"{below}{entry.name}/")
-                    elif _is_folder(entry):
-                        names.append(f"{entry.name}/")
-                    elif _is_file(entry) or _leads_nowhere(entry):
-                        names.append(entry.name)
-                    else:
+                    elif kind == "other":
                         self._strange.append(below + entry.name)
+                    else:
+                        names.append(f"{entry.name}/" if kind == "folder" else entry.name)
         except OSError as error:
             if not below:
                 raise FathomError(f"{path_text(self.root)}: cannot be read: {error.strerror or error}") from error
@@ -434,25 +432,11 @@ class Walker:
         self.problems.append(Problem(path_text(folder), None, f"the folder {reason}"))
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
-
-
-def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
-    try:
-        return not Path(entry.path).exists()
-    except OSError:
-        return True
+def _kind(entry: os.DirEntry[str]) -> Literal["folder", "file", "other"]:
+    """What an entry of a folder is; a link that leads nowhere is a file, so that it is reported."""
+    with suppress(OSError):
+        return "folder" if entry.is_dir() else "file" if entry.is_file() or not Path(entry.path).exists() else "other"
+    return "file"
 
 
 def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
@@ -477,7 +461,6 @@ def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Unread,
 
     Args:
         where: The folder, or the option that names it.
-        names: Their names.
         why: The reason and, if it helps, what to do.
     """
     return (Unread(path_text(where), why, tuple(map(path_text, sorted(names)))),) if names else ()

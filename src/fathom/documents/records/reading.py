@@ -3,7 +3,6 @@
 import codecs
 import io
 import json
-import re
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fathom.documents.records.extracting import NoTextError
 from fathom.documents.records.extractor import extract_file
 from fathom.documents.records.finding import CODE, DOCUMENTS, MARKUP, TEXTS, WORKBOOKS, File, format_of, pointer
+from fathom.documents.records.json_text import AT_ONCE, JsonText, read_list, read_objects
 from fathom.documents.records.record import Fault, Record
 from fathom.documents.records.streams import (
     COMPRESSED,
@@ -41,15 +41,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 64
 PIECE_BYTES = 1 << 27  # of the rows of a row group that are read at once
 COPIED_BYTES = 1 << 20
-AT_ONCE = 1 << 20  # characters read at a time
 NEAR = 2000  # bytes that show which encoding a text has
-LONGEST = 1 << 27  # maximum characters of an entry
-_BLANK = re.compile(r"[ \t\n\r]*")
-_AFTER_NUMBERS = ",] \t\n\r"
-_COMPLETE = re.compile(r'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+')  # characters and escapes of a string
-LONGEST_ESCAPE = 6  # characters
 LONG_LINE = 2 * LONG  # bytes of JSON: half of them may be escapes
-_DECODER = json.JSONDecoder()
 
 
 def read_records(
@@ -239,14 +232,14 @@ def _read_jsonl(path: Path, listed: Sequence[str], divided: str) -> Iterator[Rec
 def _read_long_line(number: int, pieces: Iterator[bytes], field: str) -> Iterator[Record | Fault]:
     """The object of a line too long to be kept in memory; the text of a field is kept in a temporary file."""
     fields: dict[str, object] = {}
-    with TemporaryFile("w+", encoding="utf-8", prefix="fathom-") as held:
+    with TemporaryFile("w+", encoding="utf-8", prefix="fathom-") as file:
         try:
-            text = _Text(pieces)
+            text = JsonText(pieces)
             for name in map(str, text.names()):
                 if name == field and text.next_character() == '"':
-                    held.seek(0)
-                    held.truncate()
-                    held.writelines(text.string())
+                    file.seek(0)
+                    file.truncate()
+                    file.writelines(text.string())
                     fields[name] = ""
                 else:
                     fields[name] = text.entry()
@@ -259,12 +252,12 @@ def _read_long_line(number: int, pieces: Iterator[bytes], field: str) -> Iterato
         except (ValueError, RecursionError) as error:
             yield Fault(number, f"not JSON: {_first_line(error)}")
         else:
-            if not isinstance(fields.get(field), str) or held.tell() <= LONG:
-                held.seek(0)
-                yield Record(number, {**fields, field: held.read()} if fields.get(field) == "" else fields)
+            if not isinstance(fields.get(field), str) or file.tell() <= LONG:
+                file.seek(0)
+                yield Record(number, {**fields, field: file.read()} if fields.get(field) == "" else fields)
                 return
-            held.seek(0)
-            whole = iter(lambda: held.read(AT_ONCE), "")
+            file.seek(0)
+            whole = iter(lambda: file.read(AT_ONCE), "")
             for part, piece in enumerate(parts_of(whole), start=1):
                 yield Record(number, {**fields, field: piece}, part=part)
 
@@ -285,7 +278,7 @@ def _read_json(path: Path, listed: Sequence[str], divided: str) -> Iterator[Reco
             except json.JSONDecodeError as error:
                 if error.msg != "Extra data":
                     raise
-                for number, entry in enumerate(_read_objects(path), start=1):
+                for number, entry in enumerate(read_objects(path), start=1):
                     yield _record(number, entry, listed)
             return
         if first is not None:
@@ -469,136 +462,3 @@ def _wanted(names: Sequence[str], columns: frozenset[str] | None) -> list[str]:
 
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-def _read_objects(path: Path) -> Iterator[object]:
-    """Objects one after another, with anything blank between them or nothing."""
-    text = _Text(read_chunks(path))
-    while text.next_character():
-        yield text.entry()
-
-
-def read_list(path: Path) -> Iterator[object]:
-    """Yield the entries of a list.
-
-    Args:
-        path: A file with one list, compressed or not.
-
-    Raises:
-        DamagedError: The file cannot be read, or one entry has more than 128 Mi characters. As with all errors, earlier
-            entries have been yielded.
-        ValueError: The file is not JSON, not UTF-8, or not one list.
-        RecursionError: An entry is nested too deeply.
-    """
-    text = _Text(read_chunks(path))
-    text.expect("[")
-    if text.next_character() == "]":
-        text.expect("]")
-    else:
-        while True:
-            yield text.entry()
-            if text.next_character() == "]":
-                text.expect("]")
-                break
-            text.expect(",")
-    if text.next_character():
-        raise ValueError("there is more content after the end of the list")
-
-
-class _Text:
-    """A text of JSON, of which only the unread part is kept in memory."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._held, self._at, self._dropped = "", 0, 0
-        self._ended = False
-
-    def next_character(self) -> str:
-        """The next non-blank character, without consuming it; "" at the end."""
-        while True:
-            self._at = self._after_blanks(self._at)
-            if self._at < len(self._held) or self._ended:
-                return self._held[self._at : self._at + 1]
-            self._read_more()
-
-    def expect(self, character: str) -> None:
-        """Consume a character.
-
-        Raises:
-            ValueError: Another one comes.
-        """
-        if self.next_character() != character:
-            raise ValueError(f"expected {character!r} at character {self._dropped + self._at + 1:,}")
-        self._at += 1
-
-    def entry(self) -> object:
-        """Consume a value; the text after it has been read too, so that no number is split."""
-        self.next_character()
-        while True:
-            try:
-                value, end = _DECODER.raw_decode(self._held, self._at)
-            except json.JSONDecodeError as error:
-                if self._ended:
-                    raise ValueError(f"{error.msg} at character {self._dropped + error.pos + 1:,}") from error
-            else:
-                following = self._after_blanks(end)
-                # A number can end at the end of a chunk and continue in the next one.
-                cut = isinstance(value, int | float) and self._held[end : end + 1] not in _AFTER_NUMBERS
-                if self._ended or (following < len(self._held) and not cut):
-                    self._at = following
-                    return value
-            if len(self._held) - self._at > LONGEST:
-                raise DamagedError(
-                    f"has no complete entry within {LONGEST >> 20:,} Mi characters; convert it to JSONL or Parquet"
-                )
-            self._read_more()
-
-    def names(self) -> Iterator[object]:
-        """Consume an object up to the end of the text; the value of each name is to be consumed before the next."""
-        self.expect("{")
-        while self.next_character() != "}":
-            name = self.entry()
-            self.expect(":")
-            yield name
-            if self.next_character() != "}":
-                self.expect(",")
-        self.expect("}")
-        if self.next_character():
-            raise ValueError("there is more content after the end of the object")
-
-    def string(self) -> Iterator[str]:
-        """Consume a string, in pieces."""
-        self.expect('"')
-        kept, closed = "", False
-        while not closed:
-            match = _COMPLETE.match(self._held, self._at)
-            end = match.end() if match else self._at
-            piece = kept + json.loads(f'"{self._held[self._at : end]}"')
-            closed = self._held[end : end + 1] == '"'
-            stuck = end == self._at and not closed and len(self._held) - end > LONGEST_ESCAPE
-            self._at = end + closed
-            # Two escapes for one character may be in two pieces.
-            kept = "" if closed or not "\ud800" <= piece[-1:] <= "\udbff" else piece[-1]
-            yield piece.removesuffix(kept).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-            if not closed and (stuck or self._ended):
-                raise ValueError(f"the string is not valid at character {self._dropped + end + 1:,}")
-            if not closed:
-                self._read_more()
-
-    def _after_blanks(self, at: int) -> int:
-        match = _BLANK.match(self._held, at)
-        return match.end() if match else at
-
-    def _read_more(self) -> None:
-        """Drop the consumed text, and read at least as much again as is left."""
-        self._dropped += self._at
-        pieces, size = [self._held[self._at :]], len(self._held) - self._at
-        wanted = max(2 * size, size + AT_ONCE)
-        while size < wanted and not self._ended:
-            chunk = next(self._chunks, None)
-            piece = self._decoder.decode(chunk or b"", final=chunk is None)
-            self._ended = chunk is None
-            pieces.append(piece)
-            size += len(piece)
-        self._held, self._at = "".join(pieces), 0

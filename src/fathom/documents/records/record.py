@@ -10,7 +10,6 @@ class Record:
 
     Attributes:
         line: Its line or row from 1, as an editor or a spreadsheet shows it; None for a whole file.
-        fields: Its fields.
         pages: Texts of the pages, slides or chapters of a whole file that has them.
         part: Number from 1 of the part of its text that this record has; 0 for all of it.
     """

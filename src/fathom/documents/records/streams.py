@@ -60,7 +60,6 @@ def read_long_lines(path: Path, long: int) -> Iterator[bytes | Iterator[bytes]]:
     """Yield the lines of a file without their line ends; of a long one its pieces, to be read before the next line.
 
     Args:
-        path: The file.
         long: Bytes from which a line is long.
 
     Raises:
@@ -215,18 +214,18 @@ def parts_of(pieces: Iterable[str]) -> Iterator[str]:
     Args:
         pieces: The text in pieces of any size, with ``\\n`` line ends.
     """
-    held = ""
+    buffer = ""
     for piece in pieces:
-        held += piece
+        buffer += piece
         at = 0
-        while len(held) - at > PART:
-            end = _end_of_part(held, at)
-            if not held[at:end].isspace():
-                yield held[at:end]
+        while len(buffer) - at > PART:
+            end = _end_of_part(buffer, at)
+            if not buffer[at:end].isspace():
+                yield buffer[at:end]
             at = end
-        held = held[at:]
-    if held and not held.isspace():
-        yield held
+        buffer = buffer[at:]
+    if buffer and not buffer.isspace():
+        yield buffer
 
 
 def _end_of_part(text: str, start: int) -> int:

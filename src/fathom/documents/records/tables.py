@@ -184,7 +184,6 @@ def read_rows(rows: Iterable[Row], hint: str) -> Iterator[Record | Fault]:
     """Rows as records; the first one that is not blank has the names of the columns.
 
     Args:
-        rows: The rows of a table.
         hint: What may be wrong with a row of another length, for its message.
     """
     filled = ((number, cells) for number, cells in rows if any(map(str.strip, cells)) or len(cells) == 1)

@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 
 from fathom.documents.records import path_text
 from fathom.plugins.usertable import read_table
-from fathom.storage.foreign import read_regular
+from fathom.storage.foreign import content_of
 from fathom.storage.schema import MismatchError, among, read_as
 from fathom.types import Document, FathomError
 
@@ -89,12 +89,8 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
     errata = {} if NONE in given else own_errata()
     for name in given:
         if name != NONE:
-            path = Path(name)
-            try:
-                content = read_regular(path)
-            except OSError as error:
-                raise FathomError(f"`errata` {path_text(path)}: cannot be read: {error.strerror or error}") from None
-            errata |= read_table(content, f"`errata` {path_text(path)}", _erratum)
+            where = f"`errata` {path_text(name)}"
+            errata |= read_table(content_of(Path(name), where), where, _erratum)
     return errata
 
 
@@ -107,7 +103,6 @@ def listed(errata: Mapping[str, Erratum], question: str, answers: Iterable[str])
     """The fingerprint under which errata list a question, with its answers or with any; None if they do not.
 
     Args:
-        errata: Errata by fingerprint.
         question: The question or request; "" for a summary of a whole text.
         answers: Its gold answers, or the summary.
     """

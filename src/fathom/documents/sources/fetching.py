@@ -29,7 +29,6 @@ class Fetched:
     """One complete and verified file.
 
     Attributes:
-        source: Name of the source.
         dataset: Id of the data set on the hub.
         revision: Commit of the file.
         path: Its local path.
@@ -64,11 +63,9 @@ def fetch(
     announced by the hub. Several processes may download into one folder.
 
     Args:
-        sources: The sources.
         folder: The data folder; created if missing.
         progress: Called with the state of the download.
         fetched: Called with each complete file.
-        sleep: Waits for some seconds between attempts.
 
     Returns:
         Every file of the sources, in their order.

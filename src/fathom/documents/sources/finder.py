@@ -134,7 +134,6 @@ class _SourceReader:
     """Reads the files of one source.
 
     Attributes:
-        source: The source.
         table: Texts that its records refer to, by key.
         documents: By id; those with equal texts together.
         files: The files they come from.

@@ -26,9 +26,7 @@ def from_fields(record: Mapping[str, object], where: str, names: Fields) -> Docu
     """A document from a record whose parts are in separate fields.
 
     Args:
-        record: The record.
         where: The source to record.
-        names: Names of its fields.
 
     Returns:
         The document; its language is "" if the record has none.
@@ -53,10 +51,8 @@ def from_parts(
     questions: Iterable[Question] = (),
     *,
     summary: object = None,
-    title: object = "",
     identity: object = "",
     passages: Iterable[tuple[int, int]] = (),
-    meta: Mapping[str, Json] | None = None,
 ) -> Document:
     """A document from its parts.
 
@@ -64,11 +60,8 @@ def from_parts(
         where: The source to record.
         text: The text, normalised, so that the spans of passages and evidence refer to it.
         questions: Questions with their answers, as in the source.
-        summary: A reference summary.
-        title: A heading.
         identity: The source's own name for the text.
         passages: See ``Document``; empty spans are dropped.
-        meta: Other fields of the source.
 
     Raises:
         BadRowError: The text is empty.
@@ -78,7 +71,6 @@ def from_parts(
         "text": text,
         "questions": [{"question": q.text, "answers": q.answers, "evidence": q.evidence} for q in asked],
         "summary": summary,
-        "title": title,
         "id": identity,
     }
     made = from_fields(record, where, Fields())
@@ -87,7 +79,6 @@ def from_parts(
         made,
         questions=tuple(replace(question, meta=metas[question.text]) for question in made.questions),
         passages=tuple((start, end) for start, end in passages if start < end),
-        meta={**made.meta, **(meta or {})},
     )
 
 
@@ -124,11 +115,9 @@ def joined(texts: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
     return "\n\n".join(filter(None, texts)), tuple(spans)
 
 
-def fields_form(
-    text: str, questions: str = "questions", answers: str = "answers", **others: str
-) -> Callable[[Mapping[str, object], str], Document]:
+def fields_form(text: str, **others: str) -> Callable[[Mapping[str, object], str], Document]:
     """A shape whose parts are in fields with these names; see ``fathom.documents.corpus.Fields``."""
-    names = Fields(text=text, questions=questions, answers=answers, **others)
+    names = Fields(text=text, **others)
 
     def read(record: Mapping[str, object], where: str) -> Document:
         return from_fields(record, where, names)
@@ -205,7 +194,6 @@ def with_texts(shape: LookupShape, record: Mapping[str, object], table: Mapping[
     """The record with the texts it refers to in the field ``texts``.
 
     Args:
-        shape: Its shape.
         record: The record; its references are a list, or a list as JSON.
         table: Texts by key.
 

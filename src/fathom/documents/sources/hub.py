@@ -19,6 +19,7 @@ from fathom.types import FathomError
 
 T = TypeVar("T")
 Sleep: TypeAlias = Callable[[float], None]
+"""Waits for some seconds between attempts."""
 
 TRIES = 4
 BACKOFF = 0.5  # seconds, doubled for each attempt without progress
@@ -99,10 +100,6 @@ def endpoint() -> str:
 def newest(dataset: str, sleep: Sleep) -> str:
     """The latest commit of a data set.
 
-    Args:
-        dataset: Id of the data set.
-        sleep: Waits for some seconds between attempts.
-
     Raises:
         FathomError: The hub does not answer, or refuses the data set.
     """
@@ -119,12 +116,6 @@ def newest(dataset: str, sleep: Sleep) -> str:
 def announced(dataset: str, revision: str, path: str, sleep: Sleep) -> Announced:
     """The hub's metadata of a file.
 
-    Args:
-        dataset: Id of the data set.
-        revision: Commit.
-        path: Path in the repository.
-        sleep: Waits for some seconds between attempts.
-
     Raises:
         FathomError: The hub does not answer, or refuses the file.
     """
@@ -140,10 +131,9 @@ def download(file: Announced, part: Path, progress: Callable[[int, int | None], 
     """Download a file, resuming a partial download.
 
     Args:
-        file: The file.
         part: Where to write it; a partial download is kept.
         progress: Called with (bytes so far, bytes in total).
-        sleep: Waits for some seconds between attempts; attempts with progress reset their count.
+        sleep: Between attempts; those with progress reset their count.
 
     Returns:
         The number of bytes received.

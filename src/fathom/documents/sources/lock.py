@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from typing_extensions import TypedDict
-
 from fathom.documents.sources.source import HubFile, Source
 from fathom.printing import readable
 from fathom.storage.atomic import whole_file
 from fathom.storage.foreign import open_regular, read_regular
-from fathom.storage.schema import MismatchError, read_as
 from fathom.tokens.counts import cache_folder
 from fathom.types import FathomError
 
@@ -35,15 +32,7 @@ class Pin:
         sha256: Checksum of its content in hexadecimal.
     """
 
-    dataset: str
-    path: str
-    revision: str
-    size: int
-    sha256: str
-
-
-class PinRecord(TypedDict):
-    """A ``Pin`` in the lock file."""
+    __pydantic_config__ = {"extra": "ignore"}  # noqa: RUF012
 
     dataset: str
     path: str
@@ -52,10 +41,13 @@ class PinRecord(TypedDict):
     sha256: str
 
 
-class LockRecord(TypedDict):
-    """The content of the lock file."""
+@dataclass(frozen=True, slots=True)
+class _Lock:
+    """The content of the lock file; a later fathom may have written more."""
 
-    files: list[PinRecord]
+    __pydantic_config__ = {"extra": "ignore"}  # noqa: RUF012
+
+    files: tuple[Pin, ...]
 
 
 Pins = Mapping[tuple[str, str], Pin]
@@ -89,14 +81,16 @@ def read_pins(folder: Path) -> Pins:
     Raises:
         FathomError: The lock file cannot be read.
     """
+    from fathom.storage.validation import RecordError, from_json
+
     lock = folder / LOCK
     try:
-        pins = [Pin(**record) for record in read_as(LockRecord, json.loads(read_regular(lock)))["files"]]
+        pins = from_json(_Lock, read_regular(lock), "").files
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise FathomError(f"{lock}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, MismatchError) as error:
+    except RecordError as error:
         raise FathomError(
             f"{lock} is damaged: delete it and fetch again; complete files are not downloaded again"
         ) from error
@@ -170,7 +164,6 @@ class Checked:
         path: Its path, even if it is missing.
         status: ``ok``; ``missing``; ``changed`` if its checksum differs; ``unrecorded`` if there is no checksum.
         revision: Commit that it was fetched from, or "".
-        licence: Licence of the source.
         detail: What was expected and found if it changed.
     """
 
@@ -184,10 +177,6 @@ class Checked:
 
 def verify(sources: Sequence[Source], folder: Path) -> list[Checked]:
     """Compare the files of sources in a data folder with their checksums, without the network.
-
-    Args:
-        sources: The sources.
-        folder: The data folder.
 
     Raises:
         FathomError: The lock file or a file cannot be read.
@@ -224,7 +213,6 @@ def digest_of(path: Path, name: str, first: bytes = b"") -> str:
     """Checksum of a file in hexadecimal.
 
     Args:
-        path: The file.
         name: ``sha256`` or ``sha1``.
         first: Bytes to hash before its content.
     """

@@ -18,7 +18,6 @@ class Text:
         pieces: Literal text, and the source of each expression between (True).
         function: The innermost function or class and its outer ones, as in ``Class.method``; "" outside of functions.
         condition: The source of the condition of the innermost ``if`` around it; "" for none.
-        file: The name of the file.
         owner: The variable whose dictionary has the name as a key; "" for none.
     """
 
@@ -86,9 +85,7 @@ def texts_named(texts: tuple[Text, ...], name: str, function: str, condition: st
     """The texts of a name in a function, in their order.
 
     Args:
-        texts: The texts of a file.
         name: Name of a variable, attribute or key.
-        function: Name of the function.
         condition: Condition of the ``if`` around it; None for any.
 
     Raises:

@@ -50,7 +50,6 @@ class Shape:
         """The shape of a schema: its required fields distinguish it, and its other fields are optional.
 
         Args:
-            name: Name of the form.
             schema: A ``TypedDict``, as which ``read`` takes records (``documents.corpus.records.typed``).
             read: See ``Shape``.
         """

@@ -66,7 +66,6 @@ def read_object(content: str, where: str, schema: type[T]) -> T:
     """The object of a JSON file of the publishers.
 
     Args:
-        content: The content of the file.
         where: The file, for messages.
         schema: What it should be, see ``fathom.storage.schema``.
 
@@ -87,7 +86,6 @@ def filled(template: str, values: Mapping[str, str]) -> list[tuple[str, bool]]:
     Placeholders in values and all other braces are kept as they are.
 
     Args:
-        template: The template.
         values: Values by placeholder, such as ``{context}``.
 
     Returns:

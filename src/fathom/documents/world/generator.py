@@ -39,7 +39,6 @@ def article(seed: int, language: str, index: int) -> Document:
     """Generate one article of the world.
 
     Args:
-        seed: Seed of the world.
         language: ``en`` or ``zh``.
         index: Number of the article, from 0 without limit.
 

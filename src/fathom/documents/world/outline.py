@@ -88,8 +88,6 @@ def scenes(context: Context, about: str, place: Place, count: int) -> list[Secti
     Args:
         context: The article's context.
         about: The subject: ``person``, ``place``, ``firm`` or ``event``.
-        place: The location.
-        count: Number of paragraphs.
     """
     rng = context.rng
     orders = (

@@ -122,12 +122,10 @@ class MappedAttention:
         """The output of a layer, for ``AttentionInterface``.
 
         Args:
-            module: The layer.
             query: Not rotated, shape (batch, heads, queries, size).
             key: Not rotated, shape (batch, key heads, keys, size).
             value: Shape (batch, key heads, keys, size).
             attention_mask: What ``mask`` returned; models with masks of their own hand in something else.
-            scaling: Factor of the scores.
             softcap: Bound of the scores, of models that have one.
 
         Returns:

@@ -55,7 +55,6 @@ class EvictingLayer(SeenLayer):
     """Keys and values of a layer, of which a budget stays after the prompt; the reply is added to it.
 
     Args:
-        method: What stays.
         draw: Seed of random draws.
         place: Number of the layer, from 0, and how many there are.
 
@@ -168,11 +167,7 @@ def chosen_places(ranks: Any, last: int, budget: int) -> Any:
 
 
 class Engine:
-    """Applies a method for the cache to a model; ``CacheKind.engine`` names the module that has it.
-
-    Args:
-        method: The method.
-    """
+    """Applies a method for the cache to a model; ``CacheKind.engine`` names the module that has it."""
 
     attention = "fathom_watched"
     """Name under which ``attend`` is registered."""
@@ -236,7 +231,6 @@ class Engine:
         """The attention of PyTorch, for ``AttentionInterface``; the cache chooses what it keeps.
 
         Args:
-            module: The layer.
             query: Rotated, shape (batch, heads, queries, size).
             key: Rotated, shape (batch, key heads, keys, size).
             value: Shape (batch, key heads, keys, size).

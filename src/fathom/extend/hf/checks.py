@@ -103,7 +103,6 @@ def check_cache(config: Any, cache: Method) -> None:
 
     Args:
         config: The model's configuration (``get_text_config``).
-        cache: The method.
 
     Raises:
         FathomError: It cannot; the message says why.
@@ -171,7 +170,6 @@ def held_tokens(layers: int, tokens: int, cache: Method) -> int:
 
     Args:
         layers: How many there are.
-        tokens: Tokens of the prompt.
         cache: What is kept.
     """
     if not kind_of(cache).counts:

@@ -41,11 +41,7 @@ PAIRS = HEAD // 2
 
 @dataclass(frozen=True)
 class Window:
-    """What the weights for a window are made of.
-
-    Attributes:
-        tokens: The window.
-    """
+    """What the weights for a window are made of."""
 
     tokens: int
 

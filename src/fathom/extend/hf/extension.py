@@ -137,11 +137,7 @@ class Extension:
             stay(self.cache, tokens, layer, layers)
 
     def thinning(self, model: Any) -> AbstractContextManager[None]:
-        """What must last while the model reads what is thinned out; most caches need nothing.
-
-        Args:
-            model: The model.
-        """
+        """What must last while the model reads what is thinned out; most caches need nothing."""
         return self.engine.thinning(model)
 
     def attach(self, model: Any) -> None:
@@ -238,11 +234,7 @@ def engine_of(cache: Method) -> "Engine":
 
 
 def faults_of(config: Any) -> tuple[str, ...]:
-    """What a reader must know of a model that is not extended, because transformers computes it in a faulty way.
-
-    Args:
-        config: Its configuration.
-    """
+    """What a reader must know of a model that is not extended, because transformers computes it in a faulty way."""
     text = config.get_text_config()
     kind = own_kind(text)
     if kind == "longrope" and str(text.model_type).startswith("phi"):  # which computes its cache anew

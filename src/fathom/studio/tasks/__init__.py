@@ -26,7 +26,8 @@ from annotated_types import MaxLen, MinLen
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, SECONDARY, Metric, SecondaryTask
 from fathom.plugins.names import unknown
-from fathom.storage.validation import Text, Words, content_of, from_toml
+from fathom.storage.foreign import content_of
+from fathom.storage.validation import Text, Words, from_toml
 from fathom.studio.types import Requirement, Sample
 from fathom.types import FathomError
 
@@ -204,9 +205,7 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
     """The two standard prompts of a question: one that asks for reasoning first, and one for the answer at once.
 
     Args:
-        task: Its task.
         language: ``en`` or ``zh``.
-        question: The question.
 
     Raises:
         FathomError: The task has no prompts in the language.

@@ -43,7 +43,6 @@ class Route:
 
     Attributes:
         method: ``GET`` or ``POST``.
-        path: Its path.
         least: The role it needs; None for none.
         handler: Makes the response, in a thread.
         files: Whether its form may have files, which are read one form after the other.
@@ -101,7 +100,6 @@ def make_app(
 
     Args:
         store: The store; stays open.
-        people: Its accounts.
         settings: Title, tasks, limits.
         metrics: Where requests are counted.
         proxied: Whether a reverse proxy is in front.

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from fathom.studio.critique import (
-    CRITIQUE,
-    CRITIQUE_DECISION,
-    OUTCOMES,
-    Claim,
-    ClaimDecision,
-    Critique,
-    Objection,
-)
+from fathom.studio.critique import CRITIQUE, CRITIQUE_DECISION, OUTCOMES, Claim, ClaimDecision, Critique, Objection
 from fathom.studio.log import Entry
 from fathom.studio.records import as_record, canonical, from_json
 from fathom.studio.states import RefusedError, sees_claims
@@ -28,7 +20,6 @@ class ClaimDecisionBy:
 
     Attributes:
         by: Who decided; "" while names are hidden.
-        decision: Their decision.
     """
 
     by: str
@@ -42,7 +33,6 @@ class ClaimView:
     Attributes:
         critique: Number of the critique's entry in the log.
         place: Place of the claim in the critique.
-        claim: The claim.
         objection: What a second model says of it; None if none did.
         version: Version of the sample that it is about.
         outdated: Whether the sample was edited since.
@@ -72,7 +62,6 @@ def claims_of(visit: Visit, sample: Sample) -> tuple[ClaimView, ...]:
 
     Args:
         visit: Who looks at it.
-        sample: The sample.
     """
     if not sees_claims(sample, visit.me):
         return ()

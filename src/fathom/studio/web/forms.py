@@ -49,9 +49,7 @@ def action_of(name: str, sample: Sample, form: Form) -> Action:
     """The action of a form.
 
     Args:
-        name: Name of the form.
         sample: The sample as it is now.
-        form: Its fields.
 
     Raises:
         AnswerError: There is no such form.

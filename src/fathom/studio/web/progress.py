@@ -37,7 +37,6 @@ class Row:
     """A row of the matrix: a task, or the sum of all.
 
     Attributes:
-        name: Its name.
         squares: One for each language and length, and their sum.
     """
 

@@ -99,9 +99,7 @@ class Visit:
     """One request of somebody.
 
     Attributes:
-        request: The request.
         settings: What the server was started with.
-        store: The store.
         people: Accounts.
         histories: What happened to samples, for statistics.
         session: Who it is; None before a login.

@@ -8,7 +8,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR
@@ -87,7 +87,6 @@ def build(
     """Build a suite into a folder.
 
     Args:
-        wanted: What to build.
         out: The folder; created if missing.
         force: Replace a folder that holds another suite, or an earlier format of this one.
         allow_unread: Build although more than a tenth of the files of a corpus are not read.
@@ -110,8 +109,7 @@ def build(
     if known is not None and known["inputs"] == inputs and not (force and older):
         return Built(out, known, fresh=False)
     _check_place(out, force)
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading, allow_unread=allow_unread)
         kept = out.with_name(f"{out.name}.part")
         with _naming_unread(material):
@@ -123,8 +121,6 @@ def build(
                     _check_place(out, force)
         if engine is not None:
             kept.unlink(missing_ok=True)
-    finally:
-        cache.close()
     return Built(out, manifest, fresh=True)
 
 

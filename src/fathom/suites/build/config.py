@@ -40,7 +40,6 @@ class BuildConfig:
         tasks: Task names.
         lengths: Lengths in tokens, ascending.
         items: Items per task and language.
-        tokenizer: Name of the tokenizer.
         corpus: Corpus specifications: ``world``, folders or files.
         fields: Field names of the corpus files.
         seed: Seed of all random choices.

@@ -93,7 +93,6 @@ class GoldChecks:
 
         Args:
             task: A task whose gold answers are in its gold passages (``Task.gold_in_text``).
-            pool: Its candidates.
 
         Returns:
             The pool, whose candidates have only supported questions and the facets ``support`` (of the words of the

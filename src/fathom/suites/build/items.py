@@ -151,9 +151,6 @@ class Contexts:
         """Nothing is built yet.
 
         Args:
-            wanted: What to build.
-            material: The documents.
-            texts: Their counted texts.
             built: The parts by language of tasks that were built before, by name; they are not built again.
         """
         self.notes = list(material.notes)
@@ -227,13 +224,13 @@ def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, nam
 
 def _collected(contexts: Generator[list[Sample], None, Part]) -> Part:
     """A part with all of its contexts."""
-    held = []
+    collected = []
     while True:
         try:
-            held.append(next(contexts))
+            collected.append(next(contexts))
         except StopIteration as end:
             part: Part = end.value
-            return replace(part, contexts=held)
+            return replace(part, contexts=collected)
 
 
 def _values_of_tasks(wanted: BuildConfig) -> Values:
@@ -509,9 +506,9 @@ def _item(
                 continue
             except CorpusTooSmallError as error:
                 documents = several(len(resources.noise), "document")
-                held = f"{documents} in language {resources.language!r} to fill contexts with"
+                has = f"{documents} in language {resources.language!r} to fill contexts with"
                 hint = "give more, drop the length, or choose other languages with `languages`"
-                raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
+                raise FathomError(f"{item} at {format_length(length)}: {error}; {has}; {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
             made = _measured(made, candidate)

@@ -184,7 +184,6 @@ def gather(
     """Read all documents; those of ``world`` in the requested languages, English by default.
 
     Args:
-        wanted: What to build.
         counter: Counts tokens of generated articles.
         reading: Called with the bytes read of documents or of a file of threads, and their size if known.
         allow_unread: Whether more than a tenth of the files of a corpus may be unread.

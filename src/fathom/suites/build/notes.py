@@ -165,7 +165,6 @@ def about_records(notes: Sequence[str], wanted: BuildConfig, records: Mapping[st
 
     Args:
         notes: The notes so far; those on a task start with its name.
-        wanted: The build configuration.
         records: Counts of the tasks with published records, by name.
     """
     if not records:

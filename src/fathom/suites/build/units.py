@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ def built_tasks(
     """Build every task of a suite on an engine.
 
     Args:
-        wanted: What to build.
         material: The documents; sent to each machine once.
         inputs: All inputs that determine the build.
         engine: Does the work.
@@ -43,12 +43,9 @@ def built_tasks(
 
 
 def _built(wanted: BuildConfig, material: Material, name: str) -> dict[str, Any]:
-    cache = CountCache(cache_folder() / "counts.sqlite")
-    try:
+    with closing(CountCache(cache_folder() / "counts.sqlite")) as cache:
         texts = CountedTexts(material.all(), TokenCounter(get_tokenizer(wanted.tokenizer), cache))
         parts = build_task(wanted, material, texts, name)
-    finally:
-        cache.close()
     return {
         language: {
             **vars(part),

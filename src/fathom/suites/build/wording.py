@@ -139,8 +139,6 @@ def facets(wanted: BuildConfig, task: Task, wording: Mapping[str, str], name: st
     """The facets of samples that tell whose prompts they have; none without ``--prompts official``.
 
     Args:
-        wanted: The build.
-        task: The task.
         wording: The authors' texts that are used.
         name: The text that matters; "" for any.
     """

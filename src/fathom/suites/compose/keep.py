@@ -16,9 +16,7 @@ from fathom.types import Part, Span
 _ROUNDS = 12
 
 
-def shortened(
-    parts: Sequence[Part], keep: Sequence[Span], length: int, texts: CountedTexts, *, exact: bool = False
-) -> tuple[Part, ...] | None:
+def shortened(parts: Sequence[Part], keep: Sequence[Span], length: int, texts: CountedTexts) -> tuple[Part, ...] | None:
     """A prompt shortened to ``length`` tokens, with everything in it that must be kept.
 
     Args:
@@ -26,13 +24,12 @@ def shortened(
         keep: Spans of its documents to keep.
         length: Budget in tokens; a prompt that fits is unchanged.
         texts: Documents and their token counts.
-        exact: Count tokens by tokenizing whole prompts.
 
     Returns:
         The prompt, which has 99% to 100% of the budget, or fewer tokens if no sentence or word ends there; None if the
         text to keep exceeds the budget.
     """
-    count = texts.counting(exact)
+    count = texts.counting(False)
     if count(parts) <= length:
         return tuple(parts)
     pieces = [piece for part in parts for piece in _pieces(part, keep, texts)]

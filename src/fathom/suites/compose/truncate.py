@@ -28,7 +28,6 @@ def cut_sample(
     """The same sample with a prompt of ``length`` tokens: ``ID/cutLENGTH``, with the facet ``cut_from``.
 
     Args:
-        sample: The sample with its full prompt.
         question: The end of the prompt, which is kept.
         length: Budget of the truncated prompt in tokens.
         texts: Documents and their token counts.
@@ -58,7 +57,6 @@ def truncated(
     """Remove the middle of a prompt.
 
     Args:
-        parts: The full prompt.
         question: The end of the prompt, which is kept.
         length: Budget in tokens; a prompt that fits is unchanged.
         texts: Documents and their token counts.

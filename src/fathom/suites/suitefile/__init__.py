@@ -115,7 +115,6 @@ class BuiltSuite:
 
     Attributes:
         folder: The folder.
-        manifest: Its manifest.
         known: Whether another process has checked both files; then only their sizes are, and pages as they are read.
     """
 

@@ -40,8 +40,6 @@ def check_contents(out: Path, names: Collection[str], what: str) -> bool:
     """Check that a folder is missing or empty, or that everything in it may be replaced.
 
     Args:
-        out: The folder.
-        names: Files and folders that may be replaced.
         what: What they are, for messages.
 
     Returns:

@@ -36,7 +36,6 @@ class PoolUse:
     """Counts the fillers in the contexts of one task in one language.
 
     Attributes:
-        task: Name of the task.
         language: Language of its documents.
         counts: For each length the sum of the numbers of different fillers in a context, that of the fillers from which
             these were drawn, and the number of contexts.
@@ -51,7 +50,6 @@ class PoolUse:
 
         Args:
             length: Its length in tokens.
-            parts: Its prompt.
             fillers: The texts from which its fillers were drawn; none overlaps another one.
         """
         in_use = {part.doc for part in parts if isinstance(part, Span)}

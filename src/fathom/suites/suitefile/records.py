@@ -13,7 +13,6 @@ def facts_of(suite: BuiltSuite, name: str, *, text: bool = False, thoughts: bool
     """The facts of one sample, and the documents that its text comes from.
 
     Args:
-        suite: The suite.
         name: Id of the sample or of its item; the first sample if empty.
         text: Whether the whole prompt is among the facts.
         thoughts: Whether the prompt is the one that asks for thoughts before the answer.

@@ -72,10 +72,6 @@ def all_values(values: Iterable[Values]) -> Values:
 def why_none(where: Where, values: Values) -> str:
     """Why no sample matches, and the available values.
 
-    Args:
-        where: The filter.
-        values: The values of all samples.
-
     Returns:
         A sentence, and a line for each facet with some of its values, those filtered by first. Item names are left out:
         there are too many.

@@ -190,7 +190,6 @@ class Sentences:
 
     Attributes:
         points: Offsets of the document: 0, the end of each sentence, and its length.
-        words: Content words of each sentence.
     """
 
     points: Sequence[int]
@@ -219,11 +218,7 @@ def best_stretch(
     They are found by characters, since tokens are evenly distributed in a text, and then trimmed.
 
     Args:
-        document: The document.
-        sentences: Its sentences.
         wanted: Content words of the question.
-        tokens: Maximum tokens.
-        counter: Counts tokens.
 
     Returns:
         The first best stretch, and its share of those wanted words that occur in the document; None if none occur, or
@@ -238,24 +233,24 @@ def best_stretch(
     last = bisect_right(points, tokens, lo=first, key=lambda end: counter.between(document, start, max(start, end))) - 1
     if not everywhere or last <= first:
         return None
-    held = frozenset[str]().union(*words[first:last])
-    return Span(document.id, start, points[last]), len(held) / len(everywhere)
+    covered = frozenset[str]().union(*words[first:last])
+    return Span(document.id, start, points[last]), len(covered) / len(everywhere)
 
 
 def _fullest(points: Sequence[int], words: Sequence[frozenset[str]], room: int) -> int:
     """Index of the first sentence of the stretch of ``room`` characters with the most different words."""
-    held = Tally[str]()
+    counts = Tally[str]()
     most, best, first = 0, 0, 0
     for last, those in enumerate(words, start=1):
-        held.update(those)
+        counts.update(those)
         while first < last and points[last] - points[first] > room:
             for word in words[first]:
-                held[word] -= 1
-                if not held[word]:
-                    del held[word]
+                counts[word] -= 1
+                if not counts[word]:
+                    del counts[word]
             first += 1
-        if len(held) > most:
-            most, best = len(held), first
+        if len(counts) > most:
+            most, best = len(counts), first
     return best
 
 

@@ -17,8 +17,6 @@ def stands_at(parts: Sequence[Part], document: Document, resources: Resources) -
     """The smallest length of the build that holds a prompt; the longest one if none does.
 
     Args:
-        parts: The whole prompt.
-        document: The one document used in it.
         resources: Lengths and counter.
     """
     tokens = most_tokens(parts, document, resources)
@@ -29,8 +27,6 @@ def most_tokens(parts: Sequence[Part], document: Document, resources: Resources)
     """The maximum tokens of a prompt; it has at most ``JOINS`` fewer.
 
     Args:
-        parts: The whole prompt.
-        document: The one document used in it.
         resources: Counter.
     """
     added = sum(

@@ -47,7 +47,6 @@ def apart(draw: Draw, spans: Sequence[Span], in_order: bool) -> tuple[tuple[Span
 
     Args:
         draw: The inputs of the item.
-        spans: The gold passages.
         in_order: Whether they are pieces of one text, which stay in order.
     """
     turn = draw.rng.random()

@@ -28,7 +28,6 @@ class Support:
     """Distinct words of a reference, counted.
 
     Attributes:
-        words: Number of its words.
         document: How many of them are in the whole document.
         passage: How many of them are in the passage.
     """
@@ -62,7 +61,6 @@ def support(reference: str, passage: str, document: str) -> Support:
     Args:
         reference: A gold answer or summary.
         passage: The text that is asked about, a part of ``document`` or all of it.
-        document: The whole text.
 
     Returns:
         Counts of the reference's distinct words, of which those in the passage count as in the document too.
@@ -125,5 +123,5 @@ def _counted(reference: str, passage: _Words, document: _Words) -> Support:
         if reference.strip().rstrip(".。!").lower() in _JUDGED or not words:
             return Support(0, 0, 0)
         inside, everywhere = passage.all(), document.all()
-    held = words & inside
-    return Support(len(words), len(words & everywhere | held), len(held))
+    supported = words & inside
+    return Support(len(words), len(words & everywhere | supported), len(supported))

@@ -232,7 +232,6 @@ def selected(
 
     Args:
         stream: What ``read_threads`` yields.
-        wanted: Which threads to select.
         name: Name of the stream in problems.
         document_of: Converts a thread to a document.
     """

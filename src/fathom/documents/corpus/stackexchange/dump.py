@@ -274,7 +274,6 @@ def pour_posts(path: Path, feed: Callable[[bytes], None], progress: Progress | N
 
     Args:
         path: ``Posts.xml``, also with ``.gz`` or ``.zst``, or a ``.7z`` with a file of that name in it.
-        feed: Called with every piece.
         progress: Called after every piece.
 
     Raises:
@@ -355,8 +354,8 @@ def _pour_archive(path: Path, feed: Callable[[bytes], None], progress: Progress 
         with archive:
             name = next((name for name in sizes if PurePosixPath(name).name.lower() == POSTS), None)
             if name is None:
-                held = ", ".join(sorted(sizes)[:8]) or "nothing"
-                raise FathomError(f"{path_text(path)}: no Posts.xml in it but {held}. Name the archive with the posts.")
+                has = ", ".join(sorted(sizes)[:8]) or "nothing"
+                raise FathomError(f"{path_text(path)}: no Posts.xml in it but {has}. Name the archive with the posts.")
             try:
                 archive.extract(targets=[name], factory=_Pipe(feed, progress, sizes[name]))
             except py7zr.exceptions.PasswordRequired as error:
