@@ -42,12 +42,14 @@ class Size:
 
 
 QUICK, USUAL, THOROUGH = Size(8192, 5), Size(32768, 25), Size(131072, 50)
-QUICK_HERE = Size(4096, 2)
+QUICK_HERE = Size(4096, 1)
 """``--quick`` of a model that fathom serves itself: two cores read a few hundred tokens a second."""
 
 
 class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
-    model: Annotated[str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...; local for a small one that needs no key.")]
+    model: Annotated[
+        str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...; local for a small one that needs no key.")
+    ]
     documents: Annotated[MaybePath, arg("Your documents: a folder or a file; by default a corpus is generated.")] = (
         unset
     )

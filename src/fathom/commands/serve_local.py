@@ -8,7 +8,7 @@ from fathom.options.declare import Options, arg, at_least, command, opt
 
 
 class ServeLocalOptions(Options):
-    model: Annotated[str, arg("local, for SmolLM2-135M-Instruct, or local/PATH.gguf.")] = "local"
+    model: Annotated[str, arg("local, for SmolLM2-135M-Instruct, or local/FILE.gguf.")] = "local"
     _: KW_ONLY
     port: Annotated[int, opt("Port to listen on, on this machine only; 0 for one that is free.", metavar="NUMBER")] = 0
     context: Annotated[

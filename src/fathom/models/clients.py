@@ -45,19 +45,21 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
     return _open_served(settings)
 
 
-def _open_served(settings: Settings) -> Client:
+def _open_served(settings: Settings, http_client: object = None) -> Client:
     if settings.chat_template != "always":
         from fathom.models.completions import open_continuing_client
 
         return open_continuing_client(settings)
     from fathom.models.chat_client import open_server_client
 
-    return open_server_client(settings)
+    return open_server_client(settings, http_client)
 
 
 def _open_local_server(settings: Settings) -> Client:
+    from openai import DefaultAsyncHttpxClient
+
     server, asked = served_settings(settings)
-    backend = _open_served(asked)
+    backend = _open_served(asked, DefaultAsyncHttpxClient(trust_env=False))  # no proxy knows this machine
     if (http := server_of(backend)) is None:  # Inspect's clients have none
         raise FathomError(f"model {settings.model}: `generation` has an option that llama.cpp's server does not take")
     return LocalServerClient(server, backend, http[0])

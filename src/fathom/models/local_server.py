@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,8 @@ class LocalServer:
         if self._process is not None:
             return self.address
         model = self.model
+        if self._port:
+            _check_port(self._port)
         handle, name = tempfile.mkstemp(prefix="fathom-local-", suffix=".log")
         self.log = Path(name)
         print(
@@ -132,6 +135,16 @@ class LocalServer:
             process.stdout.close()
         if normal:
             self.log.unlink(missing_ok=True)
+
+
+def _check_port(port: int) -> None:
+    """Refuse a port that cannot be listened on; llama.cpp does not say why it cannot."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            raise FathomError(f"`port` {port}: {error}; give another, or 0 for one that is free") from None
 
 
 class LocalServerClient:

@@ -46,6 +46,7 @@ class Call:
         form: The form of the sample's prompt, for offline baselines; always None for models.
         shared: Characters at the beginning of the prompt with which other requests of the run begin too, adjacent to
             this one; 0 if there are none.
+        response_format: The form that the reply must have, for servers that know it; None for words.
     """
 
     sample: str
@@ -58,6 +59,7 @@ class Call:
     ending: int = 0
     form: PromptForm | None = None
     shared: int = 0
+    response_format: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _baseline(settings: Settings) -> Diagnosis:
 
 
 async def _own_server(settings: Settings) -> Diagnosis:
-    """What can go wrong with a server that fathom starts: all else is known of it, so that long prompts are not sent."""
+    """What can go wrong with a server that fathom starts; all else is known, so that no long prompt is sent."""
     try:
         client = open_client(settings, get_tokenizer)
     except FathomError as error:
@@ -122,7 +122,9 @@ async def _own_server(settings: Settings) -> Diagnosis:
         checks.append(Check("chat", "failed", tiny.message))
         return Diagnosis(settings.model, tuple(checks), requests=1)
     checks.append(chat_check(tiny, "chat"))
-    return Diagnosis(settings.model, tuple(checks), f"fathom run SUITE --model {shlex.quote(settings.model)}", requests=1)
+    return Diagnosis(
+        settings.model, tuple(checks), f"fathom run SUITE --model {shlex.quote(settings.model)}", requests=1
+    )
 
 
 class Examination:
