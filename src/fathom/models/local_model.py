@@ -183,14 +183,14 @@ def _install(folder: str) -> None:
     """
     tools = [[sys.executable, "-m", "pip"]] if find_spec("pip") else []
     tools += [[uv, "pip"]] if (uv := shutil.which("uv")) else []
-    said = "neither pip nor uv is here"
+    message = "neither pip nor uv is here"
     for tool in tools:
         command = [*tool, "install", "--quiet", "--no-deps", "--target", folder, PACKAGE]
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode == 0:
             return
-        said = (done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"])[-1]
-    raise OSError(said)
+        message = (done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"])[-1]
+    raise OSError(message)
 
 
 def read_facts(path: Path) -> dict[str, object]:
@@ -251,7 +251,7 @@ def _check_memory(name: str, needed: int, context: int) -> None:
     if free is not None and needed > free:
         raise FathomError(
             f"model {name}: it needs {needed // _MIB:,} MiB of memory with a window of {context:,} tokens, and "
-            f"{free // _MIB:,} are free; end other programs, or give a smaller window: --model-arg context="
+            f"{free // _MIB:,} are free; end other programs, or give a smaller window: `model_args` context="
             f"{max(512, context // 4)}"
         )
 

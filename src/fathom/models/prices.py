@@ -171,8 +171,8 @@ def find_price(model: str, base_url: str | None = None) -> Price:
         base_url: Address of a server other than the provider's; only the user's own table then applies.
 
     Returns:
-        The entry; ``FREE`` for offline baselines, models that this machine or vLLM on a cluster computes; ``UNKNOWN`` if the
-        table has none.
+        The entry; ``FREE`` for offline baselines and models that this machine or a cluster computes; ``UNKNOWN``
+        if the table has none.
 
     Raises:
         FathomError: A price file of the user cannot be read.
