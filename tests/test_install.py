@@ -35,6 +35,7 @@ WITHOUT = {
     "figures": "plot curve lexical --out curves.png",
     "hf": "run suite --model hf/model --out other",
     "inspect": "convert rows.parquet --to inspect --out logs",
+    "local": "run suite --model local --out small --yes",
     "mlflow": "convert rows.parquet --to mlflow --out tracked",
     "ray": "run suite --model fathom/lexical --engine ray --out parts",
     "studio": "studio serve --store store",

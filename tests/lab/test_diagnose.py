@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ SHORT_SIGHTED = "fathom/lexical?window=2k&truncate=middle"
 def suites(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The same suite with controls and without."""
     folder = tmp_path_factory.mktemp("suites")
-    options = {"lengths": "1k,4k", "items": 8, "languages": "en,zh"}
+    options: dict[str, Any] = {"lengths": "1k,4k", "items": 8, "languages": "en,zh"}
     api.build(TASKS, folder / "controls", closed_book=True, alone=True, padded=0.5, **options)
     api.build(TASKS, folder / "plain", **options)
     return folder / "controls", folder / "plain"

@@ -44,7 +44,7 @@ def copying(request: Mapping[str, Any]) -> Act:
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gold") / "suite"
-    options = {"closed_book": True, "alone": True, "padded": 0.5, "depths": "front"}
+    options: dict[str, Any] = {"closed_book": True, "alone": True, "padded": 0.5, "depths": "front"}
     api.build("passkey,single_doc_qa", folder, lengths="1k,4k", items=6, **options)
     return folder
 

@@ -17,6 +17,7 @@ NAMES = (
         "show",
         "export",
         "doctor",
+        "serve-local",
         "forecast",
         "run",
         "merge",

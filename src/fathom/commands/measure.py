@@ -42,10 +42,14 @@ class Size:
 
 
 QUICK, USUAL, THOROUGH = Size(8192, 5), Size(32768, 25), Size(131072, 50)
+QUICK_HERE = Size(4096, 1)
+"""``--quick`` of a model that fathom serves itself: two cores read a few hundred tokens a second."""
 
 
 class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
-    model: Annotated[str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...")]
+    model: Annotated[
+        str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...; local for a small one that needs no key.")
+    ]
     documents: Annotated[MaybePath, arg("Your documents: a folder or a file; by default a corpus is generated.")] = (
         unset
     )
@@ -198,7 +202,10 @@ def _cheap(confirm: Callable[[Any], bool] | None, plan: "Plan") -> bool:
 
 
 def _size(options: MeasureOptions) -> Size:
-    return QUICK if options.quick else THOROUGH if options.thorough else USUAL
+    from fathom.models.local_model import starts_server
+
+    quick = QUICK_HERE if starts_server(options.model) else QUICK
+    return quick if options.quick else THOROUGH if options.thorough else USUAL
 
 
 def _lengths(options: MeasureOptions, followed: Mapping[str, str]) -> list[int]:
@@ -208,6 +215,7 @@ def _lengths(options: MeasureOptions, followed: Mapping[str, str]) -> list[int]:
         FathomError: None fits.
     """
     from fathom.models.hugging_face import is_local, trained_window
+    from fathom.models.local_model import find_model, starts_server
     from fathom.models.prices import find_limit
     from fathom.models.protocol import is_baseline
     from fathom.run.chosen import choose
@@ -218,7 +226,9 @@ def _lengths(options: MeasureOptions, followed: Mapping[str, str]) -> list[int]:
     room = sent_cap(chosen.settings, chosen.price)(ROOM)
     window = chosen.settings.window
     if not is_baseline(options.model):  # these are made to be measured beyond their windows
-        own = trained_window(options.model, chosen.settings.model_args) if is_local(options.model) else None
+        name, arguments = options.model, chosen.settings.model_args
+        own = trained_window(name, arguments) if is_local(name) else None
+        own = find_model(name, arguments).context if starts_server(name) else own
         window = find_limit(chosen.settings, None, chosen.price, own=own).window
     most = _size(options).longest
     fit = [length for length in GRID if length <= most and (window is None or length + room <= window)]

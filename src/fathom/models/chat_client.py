@@ -143,6 +143,7 @@ class ChatClient:
         stops = [*self._options.get("stop", ()), *call.stop]
         options = {**self._options, self._cap: call.max_output_tokens, "seed": call.seed + call.epoch - 1}
         options |= {"stop": stops} if stops else {}
+        options |= {} if call.response_format is None else {"response_format": call.response_format}
         options |= {} if self.settings.temperature is None else {"temperature": self.settings.temperature}
         sent = self.negotiation.sent(options)
         more = sent.pop("extra_body", {})

@@ -7,10 +7,13 @@ from fathom.extend.servers import notes_of_command
 from fathom.models.entailment import EntailmentClient
 from fathom.models.hugging_face import is_local
 from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.local_model import starts_server
+from fathom.models.local_server import LocalServerClient, served_settings
 from fathom.models.negotiation import Negotiation
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.models.ray_vllm import RayVllmClient, open_ray_vllm_client
 from fathom.tokens.tokenizers import Tokenizer
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -37,18 +40,34 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         return open_local_client(settings)
     if is_ray_vllm(settings.model):
         return open_ray_vllm_client(settings)
+    if starts_server(settings.model):
+        return _open_local_server(settings)
+    return _open_served(settings)
+
+
+def _open_served(settings: Settings, http_client: object = None) -> Client:
     if settings.chat_template != "always":
         from fathom.models.completions import open_continuing_client
 
         return open_continuing_client(settings)
     from fathom.models.chat_client import open_server_client
 
-    return open_server_client(settings)
+    return open_server_client(settings, http_client)
+
+
+def _open_local_server(settings: Settings) -> Client:
+    from openai import DefaultAsyncHttpxClient
+
+    server, asked = served_settings(settings)
+    backend = _open_served(asked, DefaultAsyncHttpxClient(trust_env=False))  # no proxy knows this machine
+    if (http := server_of(backend)) is None:  # Inspect's clients have none
+        raise FathomError(f"model {settings.model}: `generation` has an option that llama.cpp's server does not take")
+    return LocalServerClient(server, backend, http[0])
 
 
 def context_of(client: Client) -> int | None:
-    """Tokens that a model in this process holds by its own configuration; None for all others."""
-    return client.context if isinstance(client, LocalClient) else None
+    """Tokens that a model in this process, or one that it serves, holds by its own file; None for all others."""
+    return client.context if isinstance(client, LocalClient | LocalServerClient) else None
 
 
 def extension_of(client: Client) -> "Extension | None":
@@ -99,7 +118,7 @@ def connections_of(client: Client, wanted: int) -> int:
 
     Others would wait for it, and their time limit would pass. vLLM on a cluster gets many, whatever was wanted.
     """
-    if isinstance(client, EntailmentClient):
+    if isinstance(client, EntailmentClient | LocalServerClient):
         return 1
     if isinstance(client, RayVllmClient):
         return client.at_once

@@ -19,7 +19,7 @@ Sent = TypeVar("Sent")
 
 CAPS = ("max_tokens", "max_completion_tokens")
 """Two names of the output cap."""
-OPTIONAL = ("temperature", "seed", "stop")
+OPTIONAL = ("temperature", "seed", "stop", "response_format")
 """Parameters without which a request can be sent."""
 _REFUSED = re.compile(
     r"unsupported|n[o\u2019']t support|not supported|not permitted|not allowed|not accept|unknown|unrecogni[sz]ed"

@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from fathom.models.hugging_face import is_local
+from fathom.models.local_model import starts_server
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.plugins.usertable import read_table, users_table
@@ -170,8 +171,8 @@ def find_price(model: str, base_url: str | None = None) -> Price:
         base_url: Address of a server other than the provider's; only the user's own table then applies.
 
     Returns:
-        The entry; ``FREE`` for offline baselines, models in this process and those that vLLM computes on a cluster;
-        ``UNKNOWN`` if the table has none.
+        The entry; ``FREE`` for offline baselines and models that this machine or a cluster computes; ``UNKNOWN``
+        if the table has none.
 
     Raises:
         FathomError: A price file of the user cannot be read.
@@ -182,7 +183,7 @@ def find_price(model: str, base_url: str | None = None) -> Price:
     return (
         table.get(model)
         or table.get(_DATE.sub("", model))
-        or (FREE if is_local(model) or is_ray_vllm(model) else UNKNOWN)
+        or (FREE if is_local(model) or is_ray_vllm(model) or starts_server(model) else UNKNOWN)
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkabl
 from fathom.extend.methods import WHOLE, Method
 from fathom.models.failures import Failure
 from fathom.models.form import PromptForm
+from fathom.models.local_model import full_name
 from fathom.models.model_settings import Kind
 from fathom.models.overflow import Overflow
 from fathom.models.thinking import Thinking
@@ -45,6 +46,7 @@ class Call:
         form: The form of the sample's prompt, for offline baselines; always None for models.
         shared: Characters at the beginning of the prompt with which other requests of the run begin too, adjacent to
             this one; 0 if there are none.
+        response_format: The form that the reply must have, for servers that know it; None for words.
     """
 
     sample: str
@@ -57,6 +59,7 @@ class Call:
     ending: int = 0
     form: PromptForm | None = None
     shared: int = 0
+    response_format: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +164,8 @@ class Settings:
     """The settings of a model that affect replies. Runs with different settings do not mix.
 
     Attributes:
-        model: Name, ``PROVIDER/NAME`` as in Inspect or ``fathom/BASELINE[?window=4k&truncate=middle]``.
+        model: Name, ``PROVIDER/NAME`` as in Inspect or ``fathom/BASELINE[?window=4k&truncate=middle]``; ``local`` is
+            replaced by the model which it stands for.
         temperature: Sampling temperature; None for the provider's default.
         seed: Seed for baselines, and for providers that support one.
         max_output_tokens: Cap on every reply; None for each task's own.
@@ -203,6 +207,7 @@ class Settings:
     chosen_temperature: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", full_name(self.model))
         if self.base_url is not None:
             check_address(self.base_url)
         object.__setattr__(self, "model_args", strip_given(self.model_args, "`model_args`"))

@@ -6,6 +6,7 @@ from typing import Any
 from fathom.extend.methods import AGENT
 from fathom.models.failures import provider_errors
 from fathom.models.hugging_face import is_local
+from fathom.models.local_model import starts_server
 from fathom.models.protocol import Settings, is_baseline
 from fathom.plugins.names import did_you_mean
 from fathom.score.dialects import dialects
@@ -70,6 +71,8 @@ def check_settings(settings: Settings) -> None:
         return
     if is_local(settings.model) or is_baseline(settings.model):
         raise FathomError(f"`server_command`: {settings.model} has no server, it runs in this process; leave it out")
+    if starts_server(settings.model):
+        raise FathomError(f"`server_command`: fathom itself starts the server of {settings.model}; leave it out")
     if not settings.server_command.strip():
         raise FathomError("`server_command`: expected the command line with which the server was started")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fathom.models.clients import context_of, extension_of, notes_of
 from fathom.models.hugging_face import is_local
+from fathom.models.local_model import starts_server
 from fathom.models.prices import Limit, Price, find_limit
 from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
 from fathom.models.proxies import check_proxy
@@ -221,8 +222,8 @@ def _forecast_run(
 
 
 def _is_provider(settings: Settings) -> bool:
-    own = is_baseline(settings.model) or is_local(settings.model) or is_ray_vllm(settings.model)
-    return settings.base_url is None and not own
+    here = any(test(settings.model) for test in (is_baseline, is_local, is_ray_vllm, starts_server))
+    return settings.base_url is None and not here
 
 
 def task_cap(task: str) -> int:

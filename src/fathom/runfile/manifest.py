@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from fathom.extend.methods import FULL, NONE, WHOLE
 from fathom.extend.servers import method_of_command
 from fathom.models.hugging_face import PLACES, cache_of, is_local, method_of
+from fathom.models.local_model import starts_server
 from fathom.models.model_settings import KINDS, SWITCHES
 from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
 from fathom.models.thinking import MODES, PROMPTS
@@ -29,7 +30,7 @@ FILE = "run.json"
 FORMAT = 2
 """Of ``run.json``. Format 1 has no checksum."""
 MODE = "thinking.mode"
-_LOCAL, _REMOTE = ("torch", "transformers"), ("inspect-ai", "openai", "anthropic")
+_LOCAL, _REMOTE, _SERVED = ("torch", "transformers"), ("inspect-ai", "openai", "anthropic"), ("openai", "xllamacpp")
 _RAY_VLLM = ("ray", "vllm", "transformers")
 _ADVICE = "restore it from a copy, or move the folder away and run again"
 
@@ -340,6 +341,8 @@ def _asking(model: str) -> tuple[str, ...]:
     """The packages with which a model is asked."""
     if is_baseline(model):
         return ()
+    if starts_server(model):
+        return _SERVED
     return _LOCAL if is_local(model) else _RAY_VLLM if is_ray_vllm(model) else _REMOTE
 
 
@@ -347,7 +350,8 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
     suite = manifest.get("suite") or {}
     arguments: Mapping[str, Any] = manifest.get("model_args") or {}
     extension: Mapping[str, Any] = manifest.get("extension") or {}
-    free = PLACES if is_local(str(manifest.get("model"))) else ()
+    model = str(manifest.get("model"))
+    free = PLACES if is_local(model) else ("threads",) if starts_server(model) else ()
     return {
         "model": manifest.get("model"),
         "suite fingerprint": suite.get("fingerprint"),

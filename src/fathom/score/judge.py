@@ -15,12 +15,15 @@ from fathom.plugins.discovery import declared
 from fathom.plugins.names import unknown
 from fathom.score.dialects import without_reasoning
 from fathom.score.judge_texts import REMINDER
-from fathom.types import FathomError
+from fathom.types import FathomError, Json
 
 T = TypeVar("T")
 JudgeKind: TypeAlias = Literal["chat", "embedding"]
 JUDGE_KINDS: tuple[JudgeKind, ...] = ("chat", "embedding")
 _SHOWN = 200  # characters shown of a reply that could not be parsed
+Form: TypeAlias = Mapping[str, Json]
+"""A ``response_format`` of OpenAI's protocol."""
+JSON: Form = {"type": "json_object"}
 Parts: TypeAlias = Mapping[str, float]
 """Parts of a score: ``{"fluency": 2, "correctness": 3}``, ``{"fluency": 1, "precision": 0.8, "recall": 0.6}``."""
 __all__ = ["Ask", "Case", "Conversation", "Parts", "Rubric", "UnreadableError", "get_rubric", "rubrics"]
@@ -60,10 +63,12 @@ class Ask:
         step: Its purpose: ``answer``; ``fluency``, ``precision``, ``key_points``, ``recall``; ``rating``;
             ``similarity``.
         prompt: The whole request, independent of others.
+        form: What a server that knows ``response_format`` holds the reply to; None for words of any form.
     """
 
     step: str
     prompt: str
+    form: Form | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +103,21 @@ class Rubric(Conversation):
     by: JudgeKind = "chat"
 
 
-def asked(step: str, request: str, read: Callable[[str], T | None]) -> Generator[Ask, str, T]:
+def asked(step: str, request: str, read: Callable[[str], T | None], form: Form | None = None) -> Generator[Ask, str, T]:
     """The parsed reply of the judge, requested once more if it cannot be parsed.
+
+    The first reply of a judge may reason in words before its object, so that only the second is held to JSON.
 
     Args:
         read: Parses a reply; None if it cannot.
+        form: The form of both replies; None for words, and then JSON.
 
     Raises:
         UnreadableError: Neither reply could be parsed.
     """
     reply = ""
-    for text in (request, f"{request}\n\n{REMINDER}"):
-        reply = yield Ask(step, text)
+    for text, held_to in ((request, form), (f"{request}\n\n{REMINDER}", form or JSON)):
+        reply = yield Ask(step, text, held_to)
         marks = read(reply)
         if marks is not None:
             return marks

@@ -118,14 +118,15 @@ class CaseSession:
                 failure = self._failed.get(key, Failure("bad", "the request was not sent"))
                 self.engine.health.errors, self.engine.health.last = self.engine.health.errors + 1, failure.message
                 return Reply("error", error=failure.message)
-            reply = await self.engine.ask(ask.prompt, self.call(key))
+            reply = await self.engine.ask(ask.prompt, self.call(key, ask))
             if reply.status != "error":
                 self.keep(key, ask.step, reply)
             return reply
 
-    def call(self, key: Key) -> Call:
+    def call(self, key: Key, ask: Ask | None = None) -> Call:
         """The parameters of a request: a repeated prompt is another epoch, and so has another seed."""
-        return Call(sample=key[0], epoch=key[1], seed=0, max_output_tokens=self._cap)
+        form = None if ask is None else ask.form
+        return Call(sample=key[0], epoch=key[1], seed=0, max_output_tokens=self._cap, response_format=form)
 
     def keep(self, key: Key, step: str, reply: Reply) -> None:
         """Commit and count a reply of the model; see ``JudgementStore.keep``."""
@@ -172,7 +173,7 @@ class CaseBatches:
         for key, ask in self._next():
             if key not in seen:
                 seen.add(key)
-                yield UnsentRequest(BatchedRequest(key, key[0], 0), ask.prompt, self._session.call(key))
+                yield UnsentRequest(BatchedRequest(key, key[0], 0), ask.prompt, self._session.call(key, ask))
 
     def _next(self) -> Iterator[tuple[Key, Ask]]:
         """The next request of each case that has one."""

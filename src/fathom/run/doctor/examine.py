@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from fathom.models.clients import context_of, negotiation_of, open_client, server_of
 from fathom.models.failures import Failure
+from fathom.models.local_model import starts_server
 from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
 from fathom.models.prices import find_limit
-from fathom.models.protocol import Client, Settings, is_baseline
+from fathom.models.protocol import TINY_PROMPT, Client, Settings, is_baseline
 from fathom.models.retry import Retry
 from fathom.run.checks import Check, Diagnosis, Plan
 from fathom.run.chosen import Chosen
@@ -77,6 +78,8 @@ def examine(
     """
     if is_baseline(chosen.settings.model):
         return _baseline(chosen.settings)
+    if starts_server(chosen.settings.model):
+        return drive(_own_server(chosen.settings), "interrupted; nothing is stored")
     examination = Examination(
         chosen,
         given or {},
@@ -98,6 +101,30 @@ def _baseline(settings: Settings) -> Diagnosis:
     if client.window is not None:
         checks.append(Check("window", "ok", f"{client.window:,} tokens; beyond it: {client.policy}"))
     return Diagnosis(name, tuple(checks), f"fathom run SUITE --model {shlex.quote(name)}")
+
+
+async def _own_server(settings: Settings) -> Diagnosis:
+    """What can go wrong with a server that fathom starts; all else is known, so that no long prompt is sent."""
+    try:
+        client = open_client(settings, get_tokenizer)
+    except FathomError as error:
+        return Diagnosis(settings.model, (Check("model", "failed", re.sub(r"^model \S+: ", "", str(error))),))
+    window = f"{context_of(client):,} tokens, as its server is started; longer prompts are refused, never truncated"
+    checks = [Check("model", "ok", "its file is here, and memory suffices"), Check("window", "ok", window)]
+    prober = Prober(client, settings, Retry(retries=0, timeout=600.0), get_tokenizer(), lambda requests: None)
+    try:
+        tiny = await prober.ask(TINY_PROMPT, SHORT_CAP)
+    except FathomError as error:
+        tiny = Failure("bad", str(error))
+    finally:
+        await client.close()
+    if isinstance(tiny, Failure):
+        checks.append(Check("chat", "failed", tiny.message))
+        return Diagnosis(settings.model, tuple(checks), requests=1)
+    checks.append(chat_check(tiny, "chat"))
+    return Diagnosis(
+        settings.model, tuple(checks), f"fathom run SUITE --model {shlex.quote(settings.model)}", requests=1
+    )
 
 
 class Examination:

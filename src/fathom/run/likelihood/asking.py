@@ -8,6 +8,7 @@ from typing import Any
 
 from fathom.models.failures import provider_errors
 from fathom.models.hugging_face import is_local
+from fathom.models.local_model import starts_server
 from fathom.models.loop import drive
 from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
@@ -270,6 +271,11 @@ def _work(questions: _Questions, terms: Terms, progress: Callable[[Progress], No
 def _open(model: str, model_args: Mapping[str, Json], base_url: str | None, via: Via, retry: Retry) -> Backend:
     if is_local(model):
         return LocalModel(model, model_args)
+    if starts_server(model):
+        raise FathomError(
+            f"model {model!r}: llama.cpp returns no log-probabilities of prompts. Save the model as a folder that "
+            "transformers reads, and give it as hf/PATH: docs/how-to/local-model.md shows how"
+        )
     if model_args:
         raise FathomError(f"`model_args` {min(model_args)}: only for local models, hf/PATH")
     _, slash, name = model.partition("/")
