@@ -146,7 +146,8 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
         }
     )
     work = Work(
-        samples=executor.samples,
+        samples=executor.in_order,
+        facts=executor.facts,
         texts=suite.texts,
         epochs=settings.epochs,
         terms=terms_of(settings, client, price),

@@ -71,7 +71,7 @@ class Work:
     """What a process of a run does, and how.
 
     Attributes:
-        samples: Streams the samples in the order of the suite; can be called again.
+        samples: Streams the samples in the order in which they are asked; can be called again.
         texts: Returns the texts of the suite's documents by id.
         epochs: How often each sample is asked.
         terms: How requests are sent, at what price and up to which limits.
@@ -91,6 +91,7 @@ class Work:
             shares a prefix comes together.
         tell: Called with a line about the server, once it shows in replies.
         asked: The model's name and the suite's tokenizer, which say what replies should show.
+        facts: Streams the same samples in any order, perhaps without recipes; None to take ``samples``.
         committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
@@ -112,6 +113,7 @@ class Work:
     waits: bool = False
     tell: Callable[[str], None] = ignore
     asked: RunTarget = UNKNOWN
+    facts: Callable[[], Iterator[Sample]] | None = None
     committed: Callable[[str, int], Awaitable[None]] = yield_to_event_loop
 
 
