@@ -227,6 +227,15 @@ def planned_cells(folder: Path) -> dict[tuple[str, int], tuple[int, int]]:
         return {(str(task), int(length)): (count, tokens) for task, length, count, tokens in db.execute(query)}
 
 
+def last_reply(folder: Path) -> tuple[int, float | None]:
+    """A number that changes with the replies of a run, and when the last one came, in seconds since the epoch."""
+    if not (folder / FILE).is_file():
+        return 0, None
+    with clear_errors(folder), reading(folder) as db:
+        number, last = db.execute("SELECT coalesce(max(rowid), 0), max(finished_at) FROM replies").fetchone()
+    return int(number), last
+
+
 def working_since(folder: Path) -> float | None:
     """When the first of the processes began that work on a run now, in seconds since the epoch; None if none does."""
     if not (folder / FILE).is_file():

@@ -277,7 +277,7 @@ class _Expected:
         for (task, _), (count, tokens, seconds) in sums.items():
             tasks[task][0] += seconds
             tasks[task][1] += count * self._start + tokens * self._slope
-        self._tasks = {task: taken / said if said > 0 else 1.0 for task, (taken, said) in tasks.items()}
+        self._tasks = {task: taken / predicted if predicted > 0 else 1.0 for task, (taken, predicted) in tasks.items()}
 
     def __call__(self, of: tuple[str, int, float]) -> float:
         task, length, tokens = of
