@@ -35,6 +35,7 @@ from fathom import api
 from fathom.models.prices import Limit, Price, find_price
 from fathom.models.protocol import Settings
 from fathom.run.cache_forecast import BLOCK, cache_table, provider_cache, untruncated_samples
+from fathom.run.order import even_order
 from fathom.run.prefix_cache import Cache, Prefixes, Prompt, prompts_of, share, simulate
 from fathom.run.runner import task_cap
 from fathom.suites.suitefile import SampleWriter, open_suite, read_manifest, write_documents, write_manifest
@@ -213,7 +214,8 @@ def simulated(suites: dict[str, Path], order: str, cache: Cache, connections: in
         for sample in samples
     ]
     by_id = dict(zip((one.id for one in samples), prompts_of(whole, prefixes), strict=True))
-    prompts = [by_id[one.id] for one in open_suite(suites[order]).samples()]
+    sent = list(open_suite(suites[order]).samples(parts=False))
+    prompts = [by_id[sent[place].id] for place in even_order(sent)]
     return share(prompts, simulate(prompts, prefixes, cache, connections=connections, wait=False))
 
 

@@ -2,13 +2,14 @@
 
 from fathom.browse.pages import Pages
 from fathom.browse.replies import Replies, read_replies
-from fathom.browse.serve import PagesServer, serve
+from fathom.browse.serve import PagesServer, Refreshed, serve
 from fathom.browse.site import FILTERS, Written, address, only_some, write
 
 __all__ = [
     "FILTERS",
     "Pages",
     "PagesServer",
+    "Refreshed",
     "Replies",
     "Written",
     "address",

@@ -74,8 +74,12 @@ class Pages:
 
     # --------------------------------------------------------------------------------------------- the list
 
-    def list(self) -> Json:
-        """Runs, samples and scores in columns."""
+    def list(self, *, live: bool = False) -> Json:
+        """Runs, samples and scores in columns.
+
+        Args:
+            live: Whether the server has new ones while a run goes on.
+        """
         entries = self.replies.entries
         tasks = list(dict.fromkeys(entry.row.task for entry in entries))
         suites = list(dict.fromkeys(entry.suite for entry in entries))
@@ -83,6 +87,7 @@ class Pages:
         asked = [first.stored.asked if (first := entry.replies[0]).stored is not None else "" for entry in entries]
         return {
             "title": self.replies.title,
+            **({"live": True} if live else {}),
             "runs": [
                 {"model": run.model, "variant": run.variant, "name": run.name, "notes": list(run.notes)}
                 for run in self.replies.runs

@@ -1,19 +1,28 @@
 """A server for the pages on this machine: they are made when they are asked for, and nothing is written."""
 
+import re
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from fathom.browse.pages import Pages
 from fathom.printing import printable
-from fathom.types import FathomError
+from fathom.runfile.store import last_reply, working_since
+from fathom.types import FathomError, Json
 from fathom.web import assets, script
 
 HOST = "127.0.0.1"
+LEAST_WAIT = 5.0
+"""Seconds between two looks at a run that goes on."""
+SHARE = 20
+"""How many times as long as reading a run takes the page waits for the next look."""
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 _HEADERS = {
     # The page's own policy, and what a page cannot say of itself.
@@ -25,11 +34,49 @@ _HEADERS = {
 }
 
 
+class Refreshed:
+    """Pages of runs that may go on, which are read again when there are new replies.
+
+    Args:
+        pages: The data files.
+        read: Reads them again; None for pages that never change.
+        folders: The run folders.
+    """
+
+    def __init__(self, pages: Pages, read: Callable[[], Pages] | None, folders: Sequence[Path]) -> None:
+        self.pages, self.version = pages, 0
+        self._read, self._folders = read, folders
+        self._marks = list(map(last_reply, folders))
+        self._wait, self._next = LEAST_WAIT, 0.0
+        self._lock = threading.Lock()
+        self.live = read is not None and self._working()
+
+    def _working(self) -> bool:
+        return any(working_since(folder) is not None for folder in self._folders)
+
+    def state(self) -> Json:
+        """The version of the pages, which are read again if that is due; whether a process works, and its last reply.
+
+        Raises:
+            FathomError: A run cannot be read.
+        """
+        with self._lock:
+            # First this: what comes before a process ends is read by the look that sees its end.
+            working, marks = self._working(), list(map(last_reply, self._folders))
+            started = time.monotonic()
+            if self._read is not None and marks != self._marks and (started >= self._next or not working):
+                self.pages, self._marks, self.version = self._read(), marks, self.version + 1
+                self._wait = max(LEAST_WAIT, SHARE * (time.monotonic() - started))
+                self._next = time.monotonic() + self._wait
+            written = max((at for _, at in self._marks if at is not None), default=None)
+            return {"version": self.version, "working": working, "written": written, "wait": self._wait}
+
+
 class PagesServer(ThreadingHTTPServer):
     """Serves pages to this machine only.
 
     Args:
-        pages: The data files.
+        pages: The data files, perhaps of a run that goes on.
         port: Port to listen on; 0 for one that is free.
 
     Raises:
@@ -38,7 +85,7 @@ class PagesServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, pages: Pages, port: int = 0) -> None:
+    def __init__(self, pages: Pages | Refreshed, port: int = 0) -> None:
         try:
             super().__init__((HOST, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -46,9 +93,9 @@ class PagesServer(ThreadingHTTPServer):
             raise FathomError(
                 f"`port` {port}: cannot be used ({reason}); choose another, or 0 for a free one"
             ) from None
-        self.pages = pages
+        self.refreshed = pages if isinstance(pages, Refreshed) else Refreshed(pages, None, ())
         self.fixed = dict(assets("fathom.browse", "page"))
-        self.fixed["data/list.js"] = script("list", pages.value("list"))
+        self.fixed["data/list.js"] = script("list", self.refreshed.pages.list(live=self.refreshed.live))
         port = self.server_address[1]
         self.address = f"http://{HOST}:{port}/"
         self.hosts = {f"{host}:{port}" for host in (HOST, "localhost")}
@@ -70,7 +117,8 @@ class PagesServer(ThreadingHTTPServer):
         if not name.startswith("data/") or not name.endswith(".js"):
             raise KeyError(name)
         data = name.removeprefix("data/").removesuffix(".js")
-        return script(data, self.pages.value(data))
+        wanted = re.sub(r"^again/\d{1,9}/", "", data)
+        return script(data, self.refreshed.state() if wanted == "state" else self.refreshed.pages.value(wanted))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,11 +164,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Disable request logging."""
 
 
-def serve(pages: Pages, port: int = 0, ready: Callable[[str], None] | None = None) -> None:
+def serve(pages: Pages | Refreshed, port: int = 0, ready: Callable[[str], None] | None = None) -> None:
     """Serve pages until Ctrl-C.
 
     Args:
-        pages: The data files.
+        pages: The data files, perhaps of a run that goes on.
         port: Port to listen on; 0 for one that is free.
         ready: Called with the address once the server listens.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fathom.commands.servers import Port, Ready
-from fathom.commands.shared import Json, JudgeOfRows, Sources, Suites, Tell, Terminal
+from fathom.commands.shared import RUN, Json, JudgeOfRows, Sources, Suites, Tell, Terminal
 from fathom.options.declare import command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, paths_of
 from fathom.printing import several
@@ -48,9 +48,10 @@ class BrowseOptions(Terminal, Json):
 def browse(options: BrowseOptions) -> "Written | None":
     """Look at replies in a browser: prompts with gold text marked, replies, and why they scored so.
 
-    Serves pages on this machine until Ctrl-C, or writes them to a folder with --out.
+    Serves pages on this machine until Ctrl-C, or writes them to a folder with --out. Served pages of a run that goes on
+    refresh themselves until it ends.
     """
-    from fathom.browse import Pages, only_some, read_replies, serve, write
+    from fathom.browse import Pages, Refreshed, only_some, read_replies, serve, write
 
     sources, only = paths_of(options.sources), options.only or ()
     how: dict[str, Any] = {name: getattr(options, name) for name in ("suites", "rule", "judge")}
@@ -60,7 +61,10 @@ def browse(options: BrowseOptions) -> "Written | None":
     for note in replies.notes:
         if options.tell is not None:
             options.tell(note)
-    serve(Pages(replies), options.port, options.ready)
+    # With --only, samples come and go with their scores.
+    again = None if only else lambda: Pages(read_replies(sources, **how))
+    folders = [folder for folder in sources if (folder / RUN).exists()]
+    serve(Refreshed(Pages(replies), again, folders), options.port, options.ready)
     return None
 
 

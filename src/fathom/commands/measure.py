@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.run import Judge
-from fathom.commands.shared import Asking, Confirm, OnReply
+from fathom.commands.shared import Asking, Confirm, OnReply, Watch
 from fathom.models.settings import Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Several
@@ -74,6 +74,7 @@ class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
     ] = unset
     confirm: Confirm = None
     progress: OnReply = None
+    watch: Watch = None
     building: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, samples in all).")] = (
         None
     )
@@ -312,7 +313,8 @@ def _asked(
                 stream.write(json.dumps(plan, indent=1) + "\n")
         return agreed
 
-    more = {"suite": suite, "out": folder / "run", "confirm": begin, "progress": options.progress}
+    more = {"suite": suite, "out": folder / "run", "confirm": begin}
+    more |= {"progress": options.progress, "watch": options.watch}
     summary = run.body(_asking(options, plan["followed"], **more))
     return agreed and _went_on(summary, tell)
 
@@ -354,15 +356,18 @@ def _went_on(summary: Any, tell: Callable[[str], None]) -> bool:
 def main(line: MeasureOptions) -> int:
     """Measure, print the answer, and open the report."""
     from fathom.options.terminal import as_typed, confirmed, progress_bar
+    from fathom.report.live import Panel, print_scores
 
     def say(text: str) -> None:
         print(as_typed(text))
 
-    with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:
+    panel = None if line.quiet else Panel(line.model, None if line.judge == "none" else line.judge)
+    with progress_bar("building", line.quiet) as building:
         made = measure.body(
             line.but(
                 confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
-                progress=(lambda state: bar(state.finished, state.total)) if bar else None,
+                progress=panel and panel.progress,
+                watch=panel and panel.watch,
                 building=building,
                 tell=say,
             )
@@ -370,6 +375,7 @@ def main(line: MeasureOptions) -> int:
     if made is None:
         return 0
     print()
+    print_scores(made.results)
     shown = (
         made.summary.answers
         or [reason for reason in made.summary.unmeasured if reason.subject]

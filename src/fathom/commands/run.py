@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Asking, Confirm, OnReply, Recorded
+from fathom.commands.shared import Asking, Confirm, OnReply, Recorded, Watch
 from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import place_of
 from fathom.runfile.settings import RunSettings
@@ -88,6 +88,7 @@ class RunOptions(RunSettings, Machines, Build, Recorded, Judge, Asking):
     confirm: Confirm = None
     progress: OnReply = None
     tell: Annotated[Callable[[str], None] | None, hidden("Called with a line about each batch.")] = None
+    watch: Watch = None
     building: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, samples in all).")] = (
         None
     )
@@ -134,8 +135,9 @@ def run(options: RunOptions) -> "RunSummary":
 
 def _callbacks(options: RunOptions) -> "Callbacks":
     from fathom.run.runner import Callbacks
+    from fathom.run.session import not_watched
 
-    return Callbacks(options.confirm, options.progress, options.tell)
+    return Callbacks(options.confirm, options.progress, options.tell, options.watch or not_watched)
 
 
 def _run_shards(options: RunOptions) -> "RunSummary":
@@ -202,6 +204,7 @@ def tell_answer(*folders: Path) -> None:
     """Print what finished runs say in one sentence each, or why they have no score, and the command that says more."""
     from fathom.options.terminal import as_typed, tell_next
     from fathom.report.answer import answers
+    from fathom.report.live import print_scores
     from fathom.report.measure import measure_scores
     from fathom.report.reading import filtered
     from fathom.report.summary import summary
@@ -211,6 +214,7 @@ def tell_answer(*folders: Path) -> None:
     except FathomError as error:
         print(as_typed(f"No score: {error}"))
         return tell_next("browse", *folders)
+    print_scores(results)
     sentences = answers(results, results.systems)
     for system, sentence in sentences:
         print(as_typed(f"{system.name} {sentence}"))
@@ -230,16 +234,19 @@ def main(line: RunOptions) -> int:
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
     from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
+    from fathom.report.live import Panel
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None and (line.shard or line.engine):
         raise FathomError("`judge`: replies are judged when all of them are there: `fathom merge`, then `fathom judge`")
     if judge is not None:
         check_judge(judge, line.judge_base_url)
-    with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:
+    panel = None if line.quiet else Panel(line.model, judge)
+    with progress_bar("building", line.quiet) as building:
         asked = line.but(
             confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
-            progress=(lambda state: bar(state.finished + state.in_batches, state.total)) if bar else None,
+            progress=panel and panel.progress,
+            watch=panel and panel.watch,
             tell=None if line.quiet else tell,
             building=building,
         )

@@ -1,6 +1,7 @@
 """Options that several commands have."""
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -32,6 +33,10 @@ Confirm: TypeAlias = Annotated[
     Callable[["Preflight"], bool] | None, hidden("Called with what is ahead before any request; False stops.")
 ]
 OnReply: TypeAlias = Annotated[Callable[["Progress"], None] | None, hidden("Called with the state after every reply.")]
+Watch: TypeAlias = Annotated[
+    Callable[[Path, int], AbstractContextManager[None]] | None,
+    hidden("Entered with the run folder and the number of connections while requests are sent."),
+]
 
 
 class Recorded(Options, kw_only=True):

@@ -27,16 +27,33 @@ class StatusOptions(Json):
 @command(StatusOptions)
 def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
     """Show the progress of a run, also of one that is still running."""
+    from fathom.report.live import read_live
     from fathom.rows import scorer_failures
     from fathom.run import status
     from fathom.run.shards.progress import holds_shards, shards_status
+    from fathom.runfile.progress import ScoreSoFar
 
     if isinstance(options.folder, str) or holds_shards(options.folder):
         return shards_status(options.folder)
     state = status(options.folder)
     if not state.finished:
         return state
-    return replace(state, scorer_errors=scorer_failures(options.folder, SCORING_SECONDS))
+    state = replace(state, scorer_errors=scorer_failures(options.folder, SCORING_SECONDS))
+    now = read_live(options.folder, SCORING_SECONDS)
+    if now is None:
+        return state
+    scores = tuple(
+        ScoreSoFar(
+            row.length,
+            row.finished,
+            row.planned,
+            row.mean,
+            None if row.interval is None else row.interval.low,
+            None if row.interval is None else row.interval.high,
+        )
+        for row in now.lengths
+    )
+    return replace(state, scores=scores, rate=now.rate, eta=now.left)
 
 
 def main(line: StatusOptions) -> None:

@@ -1,12 +1,14 @@
 """What a prefix cache will save: of a run before it starts, and of a suite for orders, connections and caches."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import tee
 from random import Random
 from typing import Literal, TypeAlias
 
 from fathom.models.prices import Limit, Price, total_cost
 from fathom.models.protocol import Settings
+from fathom.run.order import even_order
 from fathom.run.prefix_cache import SECONDS, Cache, Prefixes, Prompt, prompts_of, share, simulate
 from fathom.types import Sample
 
@@ -75,15 +77,28 @@ def forecast_cache(
     """What the cache of a provider is expected to save.
 
     Args:
-        samples: Samples in the order of the run, with their output caps (``untruncated_samples``).
+        samples: Samples in the order of the suite, with their output caps (``untruncated_samples``).
         cache: The cache.
         price: The model's prices.
         connections: Requests in flight at once.
         batch: Whether they are sent in batches.
     """
     prefixes = Prefixes()
-    prompts = list(prompts_of(samples, prefixes))
+    prompts = _in_order(samples, prefixes)
     return _cached(prompts, simulate(prompts, prefixes, cache, connections=connections), price, batch)
+
+
+def _in_order(samples: Iterable[tuple[Sample, int]], prefixes: Prefixes) -> list[Prompt]:
+    """The prompts of samples, which are in the order of the suite, in the order in which a run sends them."""
+    prompts: list[Prompt] = []
+    ours, theirs = tee(samples)
+
+    def seen() -> Iterator[Sample]:
+        for (sample, _), prompt in zip(ours, prompts_of(theirs, prefixes), strict=False):
+            prompts.append(prompt)
+            yield sample
+
+    return [prompts[place] for place in even_order(seen())]
 
 
 def _cached(prompts: Sequence[Prompt], reads: Sequence[tuple[int, int]], price: Price, batch: bool) -> Cached:
@@ -105,7 +120,7 @@ class CacheRow:
     """One row of a table: an order of requests, a number of connections and a cache.
 
     Attributes:
-        order: ``suite``, in which common prefixes meet, or ``random``.
+        order: ``suite``, that of a run, in which common prefixes meet, or ``random``.
         connections: Requests in flight at once.
         cache: Tokens that the cache holds; None for that of a provider.
         batch: Whether the requests are sent in batches.
@@ -142,7 +157,7 @@ def cache_table(
         seconds: How long a request takes.
     """
     prefixes = Prefixes()
-    prompts = list(prompts_of(samples, prefixes))
+    prompts = _in_order(samples, prefixes)
     mixed = list(prompts)
     Random(0).shuffle(mixed)
     orders: tuple[tuple[Order, list[Prompt]], ...] = (("random", mixed), ("suite", prompts))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 
 from fathom.models.clients import negotiation_of, open_client
@@ -20,6 +21,7 @@ from fathom.run.batches.open import (
     work_in_batches,
 )
 from fathom.run.batches.recording import Recording
+from fathom.run.order import even_order
 from fathom.run.request import RunRequest
 from fathom.run.server_facts import explaining
 from fathom.run.session import Session, Work
@@ -54,12 +56,27 @@ class DirectExecutor:
         self.request = request
 
     def facts(self) -> Iterator[Sample]:
-        """The samples that are asked, without recipes."""
+        """The samples that are asked, without recipes, in the order of the suite."""
         return self.request.facts()
 
     def samples(self) -> Iterator[Sample]:
-        """The samples that are asked."""
+        """The samples that are asked, in the order of the suite."""
         return self.request.samples()
+
+    def in_order(self) -> Iterator[Sample]:
+        """The samples in the order in which they are asked (``even_order``)."""
+        return map(self.request.sample, self._order)
+
+    @cached_property
+    def _order(self) -> list[str]:
+        ids: list[str] = []
+
+        def seen() -> Iterator[Sample]:
+            for sample in self.facts():
+                ids.append(sample.id)
+                yield sample
+
+        return [ids[place] for place in even_order(seen())]
 
     def price(self, price: Price) -> Price:
         """The prices that apply to this executor."""
@@ -186,7 +203,7 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
     try:
         # A process that sends batches, and joins later, sees this one.
         check_none_waits(out)
-        ledger.plan(total, work.samples(), work.epochs)
+        ledger.plan(total, (work.facts or work.samples)(), work.epochs)
         session = Session(ledger, client, work, total)
         async with explaining(client):
             await session.work_through()

@@ -1,6 +1,7 @@
 """``run``: run a suite against a model and keep every reply."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from fathom.run.preflight import (
     sent_cap,
 )
 from fathom.run.request import RunRequest, request_of
-from fathom.run.session import Work
+from fathom.run.session import Work, not_watched
 from fathom.run.systems import hints_of, open_system
 from fathom.runfile.manifest import FILE, read_manifest
 from fathom.runfile.progress import Progress, RunSummary
@@ -48,11 +49,13 @@ class Callbacks:
         confirm: Called with the forecast before the first request; False stops.
         progress: Called after every reply.
         tell: Called with a line about each batch.
+        watch: Entered with the run folder and the number of connections while requests are sent.
     """
 
     confirm: Callable[[Preflight], bool] | None = None
     progress: Callable[[Progress], None] | None = None
     tell: Callable[[str], None] | None = None
+    watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
 
 
 NO_CALLBACKS = Callbacks()
@@ -147,7 +150,8 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
         }
     )
     work = Work(
-        samples=executor.samples,
+        samples=executor.in_order,
+        facts=executor.facts,
         texts=suite.texts,
         epochs=settings.epochs,
         terms=terms_of(settings, client, price),
@@ -164,6 +168,7 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
         forms=is_baseline(how.model),
         waits=_is_provider(how),
         tell=tell,
+        watch=callbacks.watch,
         asked=asked_in(request.manifest),
     )
     with recorded(executor.out, client) as negotiation:

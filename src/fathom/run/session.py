@@ -3,11 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
+from pathlib import Path
 from typing import TypeAlias
 
 from fathom.models.answers import LARGE_TEXT
@@ -66,12 +67,17 @@ async def yield_to_event_loop(sample: str, epoch: int) -> None:
     await asyncio.sleep(0)
 
 
+def not_watched(folder: Path, connections: int) -> AbstractContextManager[None]:
+    """The context of a run that nobody watches."""
+    return nullcontext()
+
+
 @dataclass(frozen=True)
 class Work:
     """What a process of a run does, and how.
 
     Attributes:
-        samples: Streams the samples in the order of the suite; can be called again.
+        samples: Streams the samples in the order in which they are asked; can be called again.
         texts: Returns the texts of the suite's documents by id.
         epochs: How often each sample is asked.
         terms: How requests are sent, at what price and up to which limits.
@@ -91,6 +97,8 @@ class Work:
             shares a prefix comes together.
         tell: Called with a line about the server, once it shows in replies.
         asked: The model's name and the suite's tokenizer, which say what replies should show.
+        facts: Streams the same samples in any order, perhaps without recipes; None to take ``samples``.
+        watch: Entered with the run folder and the number of connections while requests are sent.
         committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
@@ -112,6 +120,8 @@ class Work:
     waits: bool = False
     tell: Callable[[str], None] = ignore
     asked: RunTarget = UNKNOWN
+    facts: Callable[[], Iterator[Sample]] | None = None
+    watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
     committed: Callable[[str, int], Awaitable[None]] = yield_to_event_loop
 
 
@@ -145,7 +155,8 @@ class Session:
         """
         beat = asyncio.create_task(self._beat())
         try:
-            await self._ask_all()
+            with self._work.watch(self._ledger.folder, self._work.terms.max_connections):
+                await self._ask_all()
         finally:
             beat.cancel()
             with suppress(asyncio.CancelledError):

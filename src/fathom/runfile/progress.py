@@ -10,6 +10,7 @@ from fathom.runfile.manifest import read_manifest
 from fathom.runfile.serving import asked_in, is_of_system, notes_on_server
 from fathom.runfile.store import peek
 from fathom.runfile.worker import is_alive
+from fathom.tokens.length import format_length
 from fathom.types import Status
 
 
@@ -73,6 +74,34 @@ class RunSummary:
         return f"{where}: {self.progress.finished:,} of {self.progress.total:,} replies ({counts})"
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreSoFar:
+    """The score at one length, of the replies so far.
+
+    Attributes:
+        length: Length in tokens.
+        finished: Replies so far, without those that failed.
+        planned: Replies that there will be.
+        mean: Mean over tasks, in [0, 1]; None without a score.
+        low: Lower end of its 95% interval; None without a score.
+        high: Upper end.
+    """
+
+    length: int
+    finished: int
+    planned: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+    def __str__(self) -> str:
+        """For instance "2k 85% [78, 91]"."""
+        if self.mean is None or self.low is None or self.high is None:
+            return f"{format_length(self.length)} no score"
+        score = f"{self.mean:.0%} [{100 * self.low:.0f}, {100 * self.high:.0f}]"
+        return f"{format_length(self.length)} {score}"
+
+
 @readable
 @dataclass(frozen=True, slots=True)
 class RunStatus:
@@ -89,14 +118,15 @@ class RunStatus:
         tokens_in: Prompt tokens so far.
         tokens_out: Completion tokens so far.
         cost: US dollars so far, as far as prices are known; None if none is.
-        rate: Replies per second since the running processes joined; None if unknown.
-        eta: Seconds to the end at that rate; None if unknown.
+        rate: Replies per second, lately; None if unknown.
+        eta: Seconds to the end, by what prompts of each task and length took; None if unknown.
         last: Seconds since the epoch of the last reply; None if there is none.
         unpriced: Replies whose price is unknown.
         in_batches: Requests in batches that have not ended, or are not collected.
         scorer_errors: Sentences on replies that the scorers of their tasks could not score.
         server: Sentences on what replies show about the server.
         asked_again: Replies that were asked for more than once.
+        scores: The scores by length so far, if they are known.
     """
 
     folder: Path
@@ -117,6 +147,7 @@ class RunStatus:
     scorer_errors: tuple[str, ...] = ()
     server: tuple[str, ...] = ()
     asked_again: int = 0
+    scores: tuple[ScoreSoFar, ...] = ()
 
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
@@ -131,6 +162,7 @@ class RunStatus:
             "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
             "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
             "working": f"{self.alive} processes{rate}{eta}",
+            **({"scores": ", ".join(map(str, self.scores))} if self.scores else {}),
             **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
             **({"asked more than once": f"{self.asked_again:,} of {self.finished:,}"} if self.asked_again else {}),
             **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),

@@ -10,6 +10,7 @@ This module is the reading side; ``fathom.runfile.ledger`` writes.
 import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from fathom.runfile.journal import asked_again
 from fathom.runfile.manifest import no_run
 from fathom.runfile.serving import ServedReply, cut_in, served_column, served_replies
 from fathom.runfile.store_checks import Formats, Rows, check_rows
-from fathom.runfile.worker import Worker
+from fathom.runfile.worker import Worker, is_alive
 from fathom.storage.foreign import BESIDE, check_files, check_schema
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
 
@@ -182,6 +183,68 @@ def replies(folder: Path) -> Iterator[StoredReply]:
             stored = replace(stored, asked_again=again[key]) if key in again else stored
             prompt = cut.get(key)
             yield stored if prompt is None else _without_answer(stored, str(prompt))
+
+
+def new_replies(folder: Path, after: int, most: int) -> list[tuple[int, StoredReply]]:
+    """The replies that were stored after another one, and that one, for a look at a run that goes on.
+
+    Checksums are not verified, and prompts that the server cut are not found, for which everything has to be read.
+
+    Args:
+        folder: The run folder.
+        after: Number of the last row that was read; 0 for none. Numbers grow, but for a failed request that is the last
+            row and is repeated: so the last row is read again.
+        most: How many are read.
+
+    Returns:
+        Numbers and replies, ascending; none if there is no store yet.
+
+    Raises:
+        FathomError: The file is damaged.
+    """
+    if not (folder / FILE).is_file():
+        return []
+    with clear_errors(folder), reading(folder) as db:
+        columns = {row[1] for row in db.execute("PRAGMA table_info(replies)")}
+        inputs = "inputs" if "inputs" in columns else "NULL"
+        query = f"SELECT rowid, {_READ}, {inputs} FROM replies WHERE rowid >= ? ORDER BY rowid LIMIT ?"
+        rows = db.execute(query, (after, most)).fetchall() if columns else []
+    for row in rows:
+        _check(folder / FILE, row[1:])
+    return [(row[0], _stored(row[1:])) for row in rows]
+
+
+def planned_cells(folder: Path) -> dict[tuple[str, int], tuple[int, int]]:
+    """The replies that a run will have, and the tokens of their prompts, by task and length.
+
+    Empty if there is no store yet, or an earlier version made it.
+    """
+    if not (folder / FILE).is_file():
+        return {}
+    with clear_errors(folder), reading(folder) as db:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'planned'").fetchone():
+            return {}
+        query = "SELECT task, length, count(*), sum(tokens) FROM planned GROUP BY task, length"
+        return {(str(task), int(length)): (count, tokens) for task, length, count, tokens in db.execute(query)}
+
+
+def last_reply(folder: Path) -> tuple[int, float | None]:
+    """A number that changes with the replies of a run, and when the last one came, in seconds since the epoch."""
+    if not (folder / FILE).is_file():
+        return 0, None
+    with clear_errors(folder), reading(folder) as db:
+        number, last = db.execute("SELECT coalesce(max(rowid), 0), max(finished_at) FROM replies").fetchone()
+    return int(number), last
+
+
+def working_since(folder: Path) -> float | None:
+    """When the first of the processes began that work on a run now, in seconds since the epoch; None if none does."""
+    if not (folder / FILE).is_file():
+        return None
+    with clear_errors(folder), reading(folder) as db:
+        joined, now = Peek(db, folder).workers(), time.time()
+    living = [row.worker.started for row in joined if is_alive(row.worker, beat=row.beat, now=now)]
+    return min(living, default=None)
 
 
 def _without_answer(stored: StoredReply, why: str) -> StoredReply:

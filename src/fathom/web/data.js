@@ -32,12 +32,18 @@
     return waiting.get(name);
   };
 
+  /** Forgets a file that is not needed any more. */
+  fathom.forget = function (name) {
+    values.delete(name);
+    waiting.delete(name);
+  };
+
   function request(name) {
     return new Promise(function (resolve, reject) {
       if (values.has(name)) return resolve(values.get(name));
       const script = document.createElement("script");
       script.src = policy.createScriptURL("data/" + name + ".js");
-      script.onload = () => (values.has(name) ? resolve(values.get(name)) : reject(absent(name)));
+      script.onload = () => (script.remove(), values.has(name) ? resolve(values.get(name)) : reject(absent(name)));
       script.onerror = () => reject(absent(name));
       document.head.append(script);
     });

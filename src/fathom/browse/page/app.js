@@ -13,10 +13,14 @@
   let rows = null;
   let turn = 0;
   let asked = "";
+  let version = 0;
 
   // Samples of two suites can have one name; the number tells them apart.
   const nameOf = (entry) => (list.suites.length > 1 ? entry.number + ":" + entry.id : entry.id);
   const address = (entry) => fathom.to({ ...state, sample: nameOf(entry) });
+
+  /** The name of a data file of a run that was read again. */
+  const current = (name) => (version ? "again/" + version + "/" + name : name);
 
   /** Goes to an address; `quietly` without a step of the back button. */
   function go(hash, quietly) {
@@ -31,7 +35,8 @@
     go(fathom.to({ ...state, ...part }), quietly);
   }
 
-  function route() {
+  function route(changed) {
+    const kept = changed instanceof Set;
     const old = state;
     state = fathom.read(location.hash);
     const key = JSON.stringify({ ...state, sample: "" });
@@ -45,10 +50,11 @@
     if (!entry && !state.sample && wide) entry = found[0];
     place = entry ? found.indexOf(entry) : -1;
     showForm(state);
-    rows.show(found, place, runs);
+    rows.show(found, place, runs, kept);
     find("told").textContent = found.length === all.length ? fathom.many(all.length, "sample") : fathom.count(found.length) + " of " + fathom.many(all.length, "sample");
     document.body.dataset.view = state.sample && entry ? "detail" : "list";
     if (!entry) return empty();
+    if (kept && !changed.has(entry.number)) return null;
     return show(entry, answering(entry, runs), old.sample !== state.sample);
   }
 
@@ -68,7 +74,7 @@
     const mine = (turn += 1);
     const started = performance.now();
     try {
-      const detail = await fathom.load("samples/" + entry.number);
+      const detail = await fathom.load(current("samples/" + entry.number));
       if (mine !== turn) return;
       const back = h("button", { type: "button", class: "plain back", onclick: () => go(fathom.to({ ...state, sample: "" })) }, "\u2190 List");
       const steps = h("div", { class: "steps" }, back, step("Previous", -1), step("Next", 1));
@@ -134,6 +140,42 @@
     ACTIONS[event.key]();
   });
 
+  /** Looks at a run that goes on, and shows what is new where the reader is; ends with the run. */
+  async function follow() {
+    for (let look = 1, wait = 5; ; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
+      const name = "again/" + look + "/state";
+      let now;
+      try {
+        now = await fathom.load(name);
+      } catch {
+        return tell("no longer refreshed; reload the page");
+      }
+      fathom.forget(name);
+      if (now.version !== version) await refresh(now.version);
+      const when = now.written ? "last reply " + new Date(1000 * now.written).toLocaleTimeString() : "no reply yet";
+      tell((now.working ? "running, " : "the run has ended, ") + when);
+      if (!now.working) return null;
+      wait = now.wait;
+    }
+  }
+
+  function tell(text) {
+    find("live").hidden = false;
+    find("live").textContent = text;
+  }
+
+  async function refresh(next) {
+    const before = all;
+    version = next;
+    list = await fathom.load(current("list"));
+    fathom.forget(current("list"));
+    all = fathom.entries(list);
+    if (!find("filters").contains(document.activeElement)) showForm = fathom.filterForm(find("filters"), list, all, change);
+    asked = "";
+    await route(new Set(all.filter((entry, n) => JSON.stringify(entry) !== JSON.stringify(before[n])).map((entry) => entry.number)));
+  }
+
   async function start() {
     list = await fathom.load("list");
     all = fathom.entries(list);
@@ -142,8 +184,9 @@
     rows = fathom.rowList(find("scroller"), find("rows"), list, address);
     find("notes").hidden = !list.runs.some((run) => run.notes.length);
     find("notes").addEventListener("click", notes);
-    addEventListener("hashchange", route);
+    addEventListener("hashchange", () => route());
     await route();
+    if (list.live) follow();
   }
 
   fathom.themeButton(find("theme"));

@@ -109,15 +109,15 @@
     new ResizeObserver(draw).observe(scroller);
 
     return {
-      /** Shows entries, with one of them chosen (-1: none). */
-      show(found, place, runs) {
-        if (found !== entries) scroller.scrollTop = 0;
+      /** Shows entries, with one of them chosen (-1: none); `kept` at the place where the list is scrolled to. */
+      show(found, place, runs, kept) {
+        if (found !== entries && !kept) scroller.scrollTop = 0;
         entries = found;
         chosen = place;
         compared = runs;
         drawn = "";
         rows.style.height = entries.length * ROW + "px";
-        if (place >= 0) {
+        if (place >= 0 && !kept) {
           const top = place * ROW;
           if (top < scroller.scrollTop) scroller.scrollTop = top - ROW;
           else if (top + 2 * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top - scroller.clientHeight / 2;

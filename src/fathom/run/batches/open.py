@@ -176,7 +176,7 @@ async def work_in_batches(
     try:
         store = BatchStore(out)
         try:
-            ledger.plan(total, work.samples(), work.epochs)
+            ledger.plan(total, (work.facts or work.samples)(), work.epochs)
             session = BatchSession(ledger, recording, provider, store, work, total, named=named, tell=tell, pace=PACE)
             async with explaining(recording):
                 await session.work_through()

@@ -81,12 +81,13 @@ class AllShards(DirectExecutor):
         """
         wrong: list[tuple[Shard, str]] = []
         began = monotonic()
-        for shard, came in self._engine(self._todo):
-            if isinstance(came, str):
-                wrong.append((shard, came))
-                continue
-            self._state = replace(together(self._state, came), seconds=monotonic() - began)
-            work.progress(self._state)
+        with work.watch(self.out, work.terms.max_connections):
+            for shard, came in self._engine(self._todo):
+                if isinstance(came, str):
+                    wrong.append((shard, came))
+                    continue
+                self._state = replace(together(self._state, came), seconds=monotonic() - began)
+                work.progress(self._state)
         if wrong:
             first, why = min(wrong)
             raise FathomError(

@@ -24,6 +24,7 @@ from fathom.suites.registry import task_name
 from fathom.suites.suitefile.fresh import check_contents, fresh_folder
 from fathom.suites.suitefile.samples import (
     FACTS,
+    HELD,
     SAMPLES,
     SamplesById,
     SampleWriter,
@@ -214,7 +215,8 @@ class BuiltSuite:
 
     def by_id(self) -> Mapping[str, Sample]:
         """The samples by id, with their recipes, read on demand."""
-        return SamplesById(self._samples)
+        # A run takes a few samples of each task in turn.
+        return SamplesById(self._samples, HELD + len(self.manifest["tasks"]))
 
     def sources(self) -> dict[str, tuple[str, str]]:
         """Title and source of all documents by id."""

@@ -27,7 +27,8 @@ FACTS = (
 
 _GROUP = 128  # samples held in memory while writing or reading, at most
 _TOGETHER = 16_000_000  # characters of literal text in them from which no more are added
-_HELD = 4  # such groups cached by SamplesById
+HELD = 4
+"""Such groups that ``SamplesById`` keeps, unless told otherwise."""
 
 
 class SampleWriter:
@@ -123,14 +124,14 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
 class SamplesById(Mapping[str, Sample]):
     """Samples with their recipes by id, read on demand in groups, the most recent of which are kept."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int = HELD) -> None:
         with readable(path):
             self._file = open_table(path)
             need_columns(path, self._file.names, ("id",))
             self._group: dict[str, int] = {
                 id: group for group in range(len(self._file.rows)) for id in self._file.read(group, ["id"])["id"]
             }
-        self._path = path
+        self._path, self._most = path, most
         self._held: dict[int, dict[str, Sample]] = {}  # by group, the most recent last
         self._lock = Lock()
 
@@ -139,7 +140,7 @@ class SamplesById(Mapping[str, Sample]):
         with self._lock:
             samples = self._held.pop(group, None) or self._read(group)
             self._held[group] = samples
-            while len(self._held) > _HELD:
+            while len(self._held) > self._most:
                 self._held.pop(next(iter(self._held)))
             return samples[id]
 
