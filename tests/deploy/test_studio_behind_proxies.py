@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 MIB = 1 << 20
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=[(name, 20) for name in NAMES], ids=NAMES)
 def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
     """A proxy in front of a studio with one account."""
     place = tmp_path / "store"
@@ -32,7 +32,11 @@ def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
         people = People(store)
         store.set_person(Person("ann", "annotator"), OPERATOR)
         people.set_password("ann", PASSWORD)
-    with served(place, tmp_path) as address, proxy(request.param, "studio", address, tmp_path / "proxy") as found:
+    name, seconds = request.param
+    with (
+        served(place, tmp_path) as address,
+        proxy(name, "studio", address, tmp_path / "proxy", upload_seconds=seconds) as found,
+    ):
         yield found
 
 
@@ -81,6 +85,7 @@ def test_people_log_in_and_add_documents(front: Proxy, tmp_path: Path) -> None:
     assert "127.0.0.1 ann POST /documents" in (tmp_path / "server.log").read_text("utf-8")
 
 
+@pytest.mark.parametrize("front", [(name, 2) for name in NAMES], ids=NAMES, indirect=True)
 def test_a_form_beyond_all_limits_is_refused(front: Proxy) -> None:
     """It is refused by what it announces, before its body is sent."""
     with (
