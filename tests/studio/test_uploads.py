@@ -157,6 +157,7 @@ def test_bombs_are_refused_by_their_size_and_the_next_file_is_read(store: Store,
     assert [one.title for one in good.documents] == ["A text that is read."]
 
 
+@pytest.mark.slow
 def test_a_compressed_file_that_is_cut_off_keeps_what_can_be_read(store: Store) -> None:
     rows = (json.dumps({"text": made_text(number, articles=1)}) for number in range(40))
     whole = gzip.compress("\n".join(rows).encode())
