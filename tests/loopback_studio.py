@@ -15,17 +15,22 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 
 @contextmanager
-def serving(store: str, port: int = 0, log: Path | None = None) -> Iterator[tuple[str, Any]]:
+def serving(
+    store: str, port: int = 0, log: Path | None = None, header_seconds: float = 10
+) -> Iterator[tuple[str, Any]]:
     """A server; gives its address and the process, which is killed at the end.
 
     Args:
         store: Its store.
         port: Its port; 0 for a free one.
         log: File for what it says.
+        header_seconds: See ``fathom.server.limits.ConnectionLimits``.
     """
-    program = "import sys, loopback_studio; loopback_studio.main(sys.argv[1], int(sys.argv[2]))"
+    program = "import sys, loopback_studio as one; one.main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))"
     with (log or Path(os.devnull)).open("ab") as stream:
-        process = start_program(program, store, str(port), stdout=subprocess.PIPE, stderr=stream.fileno())
+        process = start_program(
+            program, store, str(port), str(header_seconds), stdout=subprocess.PIPE, stderr=stream.fileno()
+        )
     try:
         assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
@@ -36,7 +41,7 @@ def serving(store: str, port: int = 0, log: Path | None = None) -> Iterator[tupl
         process.wait()
 
 
-def main(store: str, port: int) -> None:
+def main(store: str, port: int, header_seconds: float) -> None:
     """Serve a store until killed."""
     from fathom.server.listening import Service
     from fathom.studio.quotas import design_of
@@ -44,5 +49,5 @@ def main(store: str, port: int) -> None:
     from fathom.studio.web.server import serve
     from fathom.studio.web.visit import Settings
 
-    settings = Settings(design=design_of(store, None, studio_tasks(None)))
+    settings = Settings(design=design_of(store, None, studio_tasks(None)), header_seconds=header_seconds)
     serve(store, settings, Service("127.0.0.1", port, ready=lambda address: print(address, flush=True)))

@@ -26,14 +26,12 @@ import textwrap
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import files_of_docs
-from fathom.board import examples as board_examples
 from fathom.cli import main
 from fathom.cli.app import commands
 from fathom.models.baselines import baselines
@@ -311,10 +309,6 @@ def made(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return made_once(tmp_path_factory, worker_id, "files-of-docs", files_of_docs.make)
 
 
-EXAMPLE = cache(board_examples._of_world)
-"""The example of a task, which is the same on every board."""
-
-
 # Inspect's model layer still uses what the library that it retries with has deprecated.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -323,7 +317,6 @@ def test_commands_do_what_the_pages_say(
     pages: list[Path], made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(board_examples, "_of_world", EXAMPLE)
     for variable in [name for name in os.environ if "OPENAI" in name or name == "FATHOM_PRICES"]:
         monkeypatch.delenv(variable)
     for page in pages:

@@ -84,6 +84,7 @@ def test_lines_are_told_apart_and_models_are_spelled_in_one_way() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.id)
 def test_scores_are_fractions_and_intervals_are_where_n_is_known(board: Board) -> None:
     for entry in published()[board.id]:
@@ -154,6 +155,7 @@ def test_accuracies_of_ada_leval_are_whole_numbers_of_right_replies() -> None:
     assert checked == 10 * (4 + 7) + 12 + 4 + 6 + 3
 
 
+@pytest.mark.slow
 def test_means_of_minilongbench_follow_longbench() -> None:
     """The 237 questions give nearly the order of the whole, as published: Spearman 0.95."""
     from scipy.stats import spearmanr

@@ -27,6 +27,7 @@ def joined(parts: list[Part] | tuple[Part, ...], texts: dict[str, str]) -> str:
     return "".join(part if isinstance(part, str) else texts[part.doc][part.start : part.end] for part in parts)
 
 
+@pytest.mark.slow
 def test_parts_are_the_prompt_whatever_their_marks(suite: BuiltSuite) -> None:
     texts = dict(suite.texts())
     for sample in suite.samples():

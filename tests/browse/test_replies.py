@@ -37,6 +37,7 @@ def reason(found: Answered) -> str:
 # ------------------------------------------------------------------------------------------- runs and suites
 
 
+@pytest.mark.slow
 def test_two_runs_stand_side_by_side_under_their_sample(made: Made) -> None:
     found = read_replies(made.runs)
     assert [run.model for run in found.runs] == ["fathom/lexical", "fathom/guess"]

@@ -55,7 +55,7 @@ class Proxy:
 
 
 @contextmanager
-def proxy(name: str, kind: str, server: str, folder: Path) -> Iterator[Proxy]:
+def proxy(name: str, kind: str, server: str, folder: Path, *, upload_seconds: int = 20) -> Iterator[Proxy]:
     """A proxy in front of a server; skips where the program is missing.
 
     Args:
@@ -63,6 +63,7 @@ def proxy(name: str, kind: str, server: str, folder: Path) -> Iterator[Proxy]:
         kind: ``board`` or ``studio``.
         server: Address of the server.
         folder: For its files.
+        upload_seconds: Caddy passes an early answer of the server on only after so long, unless the body is complete.
     """
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
     if program is None:
@@ -71,6 +72,7 @@ def proxy(name: str, kind: str, server: str, folder: Path) -> Iterator[Proxy]:
     upstream, port = server.removeprefix("http://").rstrip("/"), free_port()
     start = _nginx if name == "nginx" else _caddy
     command, environment, certificate = start(program, kind, upstream, port, folder)
+    environment["FATHOM_UPLOAD_TIME"] = f"{upload_seconds}s"
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
         try:
@@ -142,7 +144,6 @@ def _caddy(program: str, kind: str, upstream: str, port: int, folder: Path) -> t
         "XDG_CONFIG_HOME": str(folder / "config"),
         f"FATHOM_{kind.upper()}_SITE": f"https://localhost:{port}",
         f"FATHOM_{kind.upper()}_UPSTREAM": upstream,
-        "FATHOM_UPLOAD_TIME": "20s",
     }
     command = [program, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
     root = folder / "data" / "caddy" / "pki" / "authorities" / "local" / "root.crt"

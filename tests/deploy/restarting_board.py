@@ -1,4 +1,4 @@
-"""A leaderboard of tests at a port of its own: python restarting_board.py PORT STORE OUT."""
+"""A leaderboard of tests at a port of its own, whose arguments are PORT STORE OUT."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import threading
 import time
 from contextlib import closing
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from loopback_board import GOOD, list_bundles, read_word
 
@@ -32,5 +30,6 @@ def main(port: int, place: str, out: Path) -> None:
         serve_app(make_app(store, publisher, check, GOOD, proxied=True), listener, stopping, GOOD, ("127.0.0.1",))
 
 
-if __name__ == "__main__":
+def start() -> None:
+    """Serve with the arguments of the program."""
     main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

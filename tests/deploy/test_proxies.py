@@ -6,8 +6,6 @@ import re
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token
 from fathom.server.answers import HEADERS
 from loopback_board import get, serving
-from processes import until
+from processes import Program, start_program, until
 
 pytestmark = pytest.mark.slow
 MIB = 1 << 20
@@ -43,13 +41,13 @@ def token(tmp_path: Path) -> str:
 
 
 @contextmanager
-def board(name: str, tmp_path: Path, **more: Any) -> Iterator[tuple[Proxy, str]]:
+def board(name: str, tmp_path: Path, upload_seconds: int = 20, **more: Any) -> Iterator[tuple[Proxy, str]]:
     """A proxy in front of a leaderboard, and the leaderboard's own address."""
     with (
         serving(
             str(tmp_path / "store"), tmp_path / "out", proxies=("127.0.0.1",), log=tmp_path / "server.log", **more
         ) as (address, _),
-        proxy(name, "board", address, tmp_path / "proxy") as front,
+        proxy(name, "board", address, tmp_path / "proxy", upload_seconds=upload_seconds) as front,
     ):
         until(lambda: get(address).status_code == 200)
         yield front, address
@@ -124,7 +122,7 @@ def test_limits_of_an_address_hold_behind_a_proxy(name: str, tmp_path: Path, tok
 
 
 def test_a_slow_sender_is_ended_and_others_are_served(name: str, tmp_path: Path, token: str) -> None:
-    with board(name, tmp_path, limits={"idle_seconds": 1}) as (front, _):
+    with board(name, tmp_path, upload_seconds=2, limits={"idle_seconds": 1}) as (front, _):
         context = ssl.create_default_context(cafile=front.certificate)
         with context.wrap_socket(
             socket.create_connection(("localhost", front.port)), server_hostname="localhost"
@@ -139,12 +137,12 @@ def test_a_slow_sender_is_ended_and_others_are_served(name: str, tmp_path: Path,
 def test_no_acknowledged_submission_is_lost_when_the_server_restarts(name: str, tmp_path: Path, token: str) -> None:
     """SIGTERM as a service manager sends it, twice, while four people submit through the proxy."""
     port, place, stop = free_port(), tmp_path / "store", threading.Event()
-    program = Path(__file__).with_name("restarting_board.py")
+    program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import restarting_board as b; b.start()"
     acknowledged: dict[int, str] = {}
     failed: list[str] = []
 
-    def start() -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, str(program), str(port), str(place), str(tmp_path / "out")])
+    def start() -> Program:
+        process = start_program(program, str(port), place, tmp_path / "out")
         until(lambda: _answers(port), process)
         return process
 

@@ -110,6 +110,7 @@ def test_each_cause_has_its_own_words_and_remedy(status: str, detail: str, sente
     assert not any("failed or not judged" in one for one in said)
 
 
+@pytest.mark.slow
 def test_what_was_never_asked_is_not_asked() -> None:
     rows = filled(rows_with())
     never = (pl.col("task") == "b") & (pl.col("length") == 8192)

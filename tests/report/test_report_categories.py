@@ -70,6 +70,7 @@ def test_the_one_score_is_the_mean_over_questions_where_no_length_has_all_tasks(
     assert "Average score" not in [column.label for column in table.columns]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", [{("code", "lcc", 2048): 0.5}, {("code", "a", 2048): 0.5, ("code", "b", 2048): 0.1}])
 def test_one_category_is_no_breakdown(one: dict[tuple[str, str, int], float]) -> None:
     assert not measure(rows_of(one))[CATEGORIES]

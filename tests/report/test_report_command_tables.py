@@ -65,6 +65,7 @@ def test_models_without_shared_questions_have_no_gap_and_a_note() -> None:
     assert [row[5].text for row in table.rows] == ["–"] * 3
 
 
+@pytest.mark.slow
 def test_repeats_without_any_score_have_a_dash() -> None:
     rows = make_pro({("m", ""): 0.5}, questions=20)
     none = pl.when(pl.col("epoch") == 2).then(None).otherwise("value")

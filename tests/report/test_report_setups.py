@@ -197,6 +197,7 @@ def test_numbers_and_markdown_have_the_comparison(made: Report, found: tuple[pl.
     assert "| Setup | Gain | Up to the window | Verdict | 85% of base | Tokens |" in text
 
 
+@pytest.mark.slow
 def test_rows_of_other_setups_are_refused(found: tuple[pl.DataFrame, ComparedSetups]) -> None:
     with pytest.raises(FathomError, match="no rows of the setup"):
         measured(found[0].filter(pl.col("model") != WHOLE), setups=found[1])

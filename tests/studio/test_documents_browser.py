@@ -83,10 +83,10 @@ def test_from_files_to_reviewed_documents(
         expert.goto(f"{address}/compliance")
         order = store.document_ids(state="collected")
         titles = [store.document(id).title for id in order]
-        for title in (*titles, titles[0]):  # round and back to the beginning
+        for at, title in enumerate((*titles, titles[0])):  # round and back to the beginning
             expert.wait_for_selector(f"h1:text-is('{title}')")
             expert.wait_for_selector("#text section")
-            assert violations(expert) == []
+            assert at or violations(expert) == []
             assert expert.evaluate("document.documentElement.scrollWidth") <= width
             expert.keyboard.press("j")
         expert.wait_for_selector(f"h1:text-is('{titles[1]}')")

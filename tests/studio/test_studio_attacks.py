@@ -19,7 +19,7 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from chromium import browsers
+from chromium import browsers, load
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
 from fathom.studio.store import Store
@@ -353,8 +353,7 @@ def test_hostile_texts_do_not_run_in_a_browser(chromium: Any, tmp_path: Path) ->
         for path in addresses("s-drafted", "s-review", "s-split", document="evil"):
             if path.endswith("/login"):
                 continue
-            tab.goto(f"{address}{path}")
-            tab.wait_for_load_state("networkidle")
+            load(tab, f"{address}{path}")
             for element in tab.query_selector_all("summary"):
                 element.click()
             assert tab.evaluate("window.__owned") is None, path
@@ -493,7 +492,7 @@ def test_slow_clients_stop_nobody(tmp_path: Path) -> None:
     place = str(tmp_path / "store")
     with closing(Store(place)) as store:
         fill(store)
-    with serving(place) as (address, _):
+    with serving(place, header_seconds=2) as (address, _):
         host, _, port = address.removeprefix("http://").partition(":")
         begun = []
         for number in range(80):  # more than one address may have open

@@ -70,11 +70,13 @@ class Group:
         """Where a sample is."""
         return self.store.sample(sample).state
 
-    def pass_on(self, *samples: str) -> None:
-        """The expert passes samples, and an annotator begins their answer review."""
+    def pass_on(self, first: str, *samples: str) -> None:
+        """The expert passes samples, and an annotator begins their answer review; the first one in sight."""
+        self.eve.decide(first, "Pass", then="Passed")
+        self.ann.begin_review(first)
         for sample in samples:
-            self.eve.decide(sample, "Pass", then="Passed")
-            self.ann.begin_review(sample)
+            assert self.eve.send(sample, "Pass", "Passed")
+            assert self.ann.send(sample, "Begin the answer review", "The answer review has begun")
 
 
 @pytest.mark.timeout(900)  # it takes a minute, and ten times that on a machine with much else to do
@@ -116,7 +118,7 @@ def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, tm
         every_state_was_reached(store)
     the_samples_become_a_benchmark(call)
     assert witness.faults == [], "\n".join(witness.faults)
-    assert witness.requests > 500
+    assert witness.requests > 300
     assert len(witness.checked) > 25
 
 
@@ -259,9 +261,13 @@ def a_browser_closes_while_somebody_types(group: Group, sample: str) -> None:
 def several_are_selected(group: Group, *samples: str) -> None:
     """Drafts that need no edit; selecting them is not writing, so that both annotators may review them."""
     for number, sample in enumerate(samples):
-        who = (group.ann, group.ben)[number % 2]
-        who.select(sample, draft=number % 2)
-        who.hand_over(sample)
+        who, draft = (group.ann, group.ben)[number % 2], number % 2
+        if number < 2:
+            who.select(sample, draft=draft)
+            who.hand_over(sample)
+        else:
+            assert who.send(sample, "Select this draft", "Selected", nth=draft)
+            assert who.send(sample, "Hand to an expert as it is", "Handed to an expert")
 
 
 def models_answer(group: Group) -> None:
@@ -296,11 +302,16 @@ def one_is_reviewed_by_keyboard(ben: Actor, sample: str) -> None:
 def the_others_agree(group: Group, first: str, *samples: str) -> None:
     """Two people who did not write a sample find nothing wrong."""
     group.ann.review(first)
-    for sample in samples:
+    for number, sample in enumerate(samples):
         writers = group.store.sample(sample).writers
         able = [one for one in (group.ann, group.ben, group.eve, group.ada) if one.name not in writers]
         for who in able[:2]:
-            who.review(sample)
+            if number == 0:
+                who.review(sample)
+                continue
+            judged = ".judged [value=right], .mined [value='not missing']"
+            who.send(sample, "Send your verdicts", "Your verdicts are stored", chosen=judged)
+            assert who.send(sample, "Send the review", "Your review is stored", chosen=judged)
     assert {group.state(one) for one in (first, *samples)} == {"accepted"}
 
 

@@ -56,6 +56,7 @@ def served(place: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     return found[0]
 
 
+@pytest.mark.slow
 def test_an_edited_file_is_used_in_drafts_prompts_and_on_the_page(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

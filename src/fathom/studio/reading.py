@@ -17,6 +17,8 @@ from typing import Any
 from fathom.documents.corpus import Corpus, Problem, read_corpus
 from fathom.documents.records import ARCHIVE, COMPRESSED, READABLE, Unread, format_of
 from fathom.documents.records.extractor import TOO_LARGE, Extractor, serve_limited
+from fathom.documents.records.streams import DamagedError, read_chunks
+from fathom.storage import foreign
 from fathom.types import Document, FathomError
 
 SECONDS = 300.0
@@ -91,7 +93,7 @@ def reason_of(line: str, path: Path, name: str = "") -> str:
 
 
 def check_archive(path: Path, most_files: int, most_bytes: int) -> None:
-    """Refuses an archive that would keep whoever reads it busy for hours.
+    """Refuses an archive or a compressed file that would keep whoever reads it busy for hours.
 
     Args:
         path: A file, also of another kind.
@@ -101,6 +103,8 @@ def check_archive(path: Path, most_files: int, most_bytes: int) -> None:
     Raises:
         FathomError: It has more.
     """
+    if path.suffix.lower() in COMPRESSED:
+        _check_compressed(path, most_bytes)
     if path.suffix.lower() != ARCHIVE or not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
@@ -110,6 +114,18 @@ def check_archive(path: Path, most_files: int, most_bytes: int) -> None:
             f"it would unpack to {len(sizes):,} files with {sum(sizes) >> 20:,} MiB; at most {most_files:,} with "
             f"{most_bytes >> 20:,} MiB are read; split it"
         )
+
+
+def _check_compressed(path: Path, most_bytes: int) -> None:
+    unpacked = 0
+    try:
+        for piece in read_chunks(path):
+            unpacked += len(piece)
+            if unpacked > most_bytes:
+                raise FathomError(f"it would unpack to more than {most_bytes >> 20:,} MiB; split it")
+    except DamagedError as error:
+        if isinstance(error.__cause__, foreign.RefusedFileError):
+            raise FathomError(f"the file {error}") from error
 
 
 def _source(source: str, path: Path, name: str) -> str:
@@ -149,6 +165,7 @@ def _main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_UNPACKED, MOST_UNPACKED))
+    foreign.SMALL = foreign.SMALL_MEMBER  # a bomb is refused by its size, long before its time is over
     serve_limited(_answer)
 
 
