@@ -224,6 +224,8 @@ def next_order(number: int) -> str:
             os.chdir(order["cwd"])
             os.environ.clear()
             os.environ.update(order["env"])
+            folders = order["env"].get("PYTHONPATH", "").split(os.pathsep)
+            sys.path[:0] = [folder for folder in folders if folder and folder not in sys.path]
             sys.argv = order["words"]
             return str(order["program"])
         ends[pid] = files[3]

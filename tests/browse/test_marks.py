@@ -49,7 +49,7 @@ def test_the_hidden_pair_in_question_is_gold_and_the_others_are_distractors(suit
         assert gold.count("-") == 8
         assert sum(str(text).count("-") for text in of(sample, "distractor")) == 16
         count += 1
-    assert count == 24
+    assert count == 28
 
 
 def test_all_counts_are_gold_because_the_answer_is_no_text_of_the_context(suite: BuiltSuite) -> None:

@@ -117,7 +117,7 @@ def test_an_unfinished_run_says_so_and_lists_what_is_not_asked_yet(made: Made, t
         gone = db.execute("DELETE FROM replies WHERE task = 'passkey'").rowcount
     found = read_replies([run])
     missing = [reply for entry in found.entries for reply in entry.replies if reply.row.stop == "not_asked"]
-    assert len(missing) == gone == 24
+    assert len(missing) == gone == 28
     assert {reason(one) for one in missing} == {"Not scored: this sample was not asked yet."}
     assert "unfinished" in found.notes[0]
     pages = Pages(found).value("list")

@@ -303,14 +303,15 @@ def test_files_are_found_one_by_one_and_may_vanish(tmp_path: Path, monkeypatch: 
         seen.append(path.name)
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", watched)
     finder = FileFinder(tmp_path)
-    files_found = iter(finder)
-    assert [str(file.name) for file in islice(files_found, 2)] == ["a/one.txt", "b/one.txt"]
-    assert seen == [tmp_path.name, "a", "b"]
-    (tmp_path / "d" / "one.txt").unlink()
-    (tmp_path / "d").rmdir()
-    assert [str(file.name) for file in files_found] == ["c/one.txt"]
+    with monkeypatch.context() as patched:  # pytest itself removes folders
+        patched.setattr(os, "scandir", watched)
+        files_found = iter(finder)
+        assert [str(file.name) for file in islice(files_found, 2)] == ["a/one.txt", "b/one.txt"]
+        assert seen == [tmp_path.name, "a", "b"]
+        (tmp_path / "d" / "one.txt").unlink()
+        (tmp_path / "d").rmdir()
+        assert [str(file.name) for file in files_found] == ["c/one.txt"]
     assert [Path(problem.path).name for problem in finder.problems] == ["d"]
 
 

@@ -125,9 +125,15 @@ def test_a_run_and_its_rows_file_count_once(tmp_path: Path) -> None:
     assert load([file]).equals(load([run]))
 
 
+def test_runs_with_replies_of_their_own_are_named_by_their_folders(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / name, [(SAMPLE, Reply("ok", f": {name}"))]) for name in ("first", "second")]
+    assert load(runs)["variant"].to_list() == ["first", "second"]
+
+
 def test_different_replies_to_one_sample_are_refused(tmp_path: Path) -> None:
-    first = make_run(tmp_path / "first", [(SAMPLE, Reply("ok", ": blue"))])
-    second = make_run(tmp_path / "second", [(SAMPLE, Reply("ok", ": red"))])
+    shared = replace(SAMPLE, id="kv/0@4096"), Reply("ok", ": blue")
+    first = make_run(tmp_path / "first", [(SAMPLE, Reply("ok", ": blue")), shared])
+    second = make_run(tmp_path / "second", [(SAMPLE, Reply("ok", ": red")), shared])
     with pytest.raises(FathomError) as error:
         load([first, second])
     for part in (str(first), str(second), "lab/m", "kv/0@2048", "--epochs"):

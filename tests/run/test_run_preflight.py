@@ -220,7 +220,8 @@ def test_prices_are_found_and_extended(tmp_path: Path, seen: list[str], monkeypa
     assert find_price("openai/gpt-4o-2024-08-06") == find_price("openai/gpt-4o") != UNKNOWN
     assert find_price("openai/gpt-4o", "http://127.0.0.1:8000/v1") == UNKNOWN
     assert find_price("fathom/guess") == FREE
-    assert find_price("local/model") == UNKNOWN
+    assert find_price("local/model") == FREE
+    assert find_price("lab/model") == UNKNOWN
     table = tmp_path / "mine.toml"
     table.write_text('["local/model"]\nwindow = 4096\ninput = 1\noutput = 2.5\n["openai/gpt-4o"]\nwindow = 5\n')
     monkeypatch.setenv("FATHOM_PRICES", str(table))

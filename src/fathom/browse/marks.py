@@ -58,13 +58,15 @@ def segments(sample: Sample, task: Task | None) -> tuple[Segment, ...]:
         task: Its task; None if it is not installed.
     """
     borrowed = [place for place, part in enumerate(sample.parts) if isinstance(part, Span)]
-    if not borrowed:
+    alone = sample.facets.get("context") == "alone"
+    if not borrowed and not (alone and len(sample.parts) == 3):
         return tuple(Segment("question", part) for part in sample.parts)
-    first, last = borrowed[0], borrowed[-1] + 1
+    # Needles alone stand between the instruction and the question.
+    first, last = (borrowed[0], borrowed[-1] + 1) if borrowed else (1, 2)
     start, middle, end = sample.parts[:first], sample.parts[first:last], sample.parts[last:]
     numbered = any(number_of(part) is not None for part in sample.parts[:last])
-    if numbered or sample.facets.get("context") == "alone":
-        gold = None if sample.facets.get("context") == "alone" else _numbers(sample.facets.get("gold"))
+    if numbered or (alone and borrowed):
+        gold = None if alone else _numbers(sample.facets.get("gold"))
         parts = [*_passages([*start, *middle], gold), *(Segment("question", part) for part in end)]
     elif task is not None and (task.positioned or not task.gold):
         parts = list(_running_text(sample, task, start, middle, end))

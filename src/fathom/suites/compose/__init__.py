@@ -78,7 +78,10 @@ def compose(
 def compose_alone(plan: Haystack | Passages, texts: CountedTexts) -> tuple[Composed, ...]:
     """The prompts of a plan with only its needles or gold passages as context, of any length."""
     draft = arrange(plan, (), 0, 0, texts)
-    made = ((merged([*draft.body, GAP, ending.question]), ending) for ending in draft.endings)
+    made = [(merged([*draft.body, GAP, ending.question]), ending) for ending in draft.endings]
+    if isinstance(plan, Haystack):  # readers find the needles between instruction and question
+        start = "".join(map(str, draft.body[:-1]))
+        made = [((start, draft.body[-1], GAP + ending.question), ending) for _, ending in made]
     return tuple(Composed(parts, texts.measure(parts), ending, None) for parts, ending in made)
 
 
