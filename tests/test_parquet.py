@@ -23,7 +23,8 @@ from fathom.rows.schema import read_table
 from fathom.storage import parquet
 from fathom.storage.arrow import ArrowStream
 from fathom.storage.foreign import RefusedFileError
-from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter, plain_bytes
+from fathom.storage.parquet import ParquetFile, ParquetWriter, plain_bytes
+from fathom.storage.tables import DamagedTableError
 from fathom.types import FathomError
 
 ROOT = Path(__file__).parents[1]
@@ -412,6 +413,69 @@ def test_columns_of_decimals_that_polars_does_not_read_are_named_and_the_others_
     assert fault.reason.endswith("column 'money', 'moneys'")
     assert records == expected
     assert list(read_records(path, frozenset("a"))) == expected
+
+
+@pytest.mark.parametrize("new", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_arrow_columns_that_polars_does_not_read_are_named_and_the_others_read(
+    tmp_path: Path, new: Callable[..., Any]
+) -> None:
+    codes, numbers = pa.array([0, 1, 0], pa.int8()), pa.array([5, 6, 7])
+    views = pa.ListViewArray.from_arrays([0, 0, 1], [1, 2, 2], pa.array(["a", "b" * 50, "c"], pa.string_view()))
+    words = pa.array(["v", "w", "v"]).dictionary_encode()
+    table = pa.table(
+        {
+            "first": pa.array(["x", "y", "z"]),
+            "interval": pa.array([pa.MonthDayNano([1, 2, 3])] * 3),
+            "view": pa.array(["short", "long " * 9, None], pa.string_view()),
+            "dense": pa.UnionArray.from_dense(codes, pa.array([0, 0, 1], pa.int32()), [pa.array(["p", "q"]), numbers]),
+            "nothing": pa.nulls(3),
+            "sparse": pa.UnionArray.from_sparse(codes, [pa.array(["p", "q", "r"]), numbers]),
+            "inner": pa.StructArray.from_arrays([views, words], ["views", "word"]),
+            "word": words,
+            "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["m", "n"])),
+            "last": pa.array([[1], [], [2, 3]]),
+        }
+    )
+    lost = {"interval": "intervals", "dense": "unions", "sparse": "unions", "inner": "list views", "runs": "runs"}
+    found = list(read_records(in_file(tmp_path, as_arrow(table, new))))
+    faults = [str(fault) for fault in found if isinstance(fault, Fault)]
+    for name, reason in lost.items():
+        assert any(f"not read, as it has {reason}, write it" in fault and repr(name) in fault for fault in faults)
+    expected = [row | dict.fromkeys(lost) for row in table.drop_columns(list(lost)).to_pylist()]
+    assert [record.fields for record in found if isinstance(record, Record)] == expected
+    alone = in_file(tmp_path, as_arrow(table.select(["interval"]), new))
+    assert [record.fields for record in read_records(alone) if isinstance(record, Record)] == [{"interval": None}] * 3
+
+
+def test_a_dictionary_is_decoded_once_for_as_many_batches_as_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = pa.DictionaryArray.from_arrays(pa.array(range(400), pa.int32()), pa.array(["x" * 100] * 400))
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, pa.schema([("a", words.type)])) as writer:
+        writer.write_table(pa.table({"a": words}), max_chunksize=4)
+    decoded = []
+    real = pl.read_ipc_stream
+
+    def noted(content: bytes, **settings: Any) -> pl.DataFrame:
+        decoded.append(len(content))
+        return real(content, **settings)
+
+    monkeypatch.setattr(pl, "read_ipc_stream", noted)
+    frames = list(ArrowStream(out).batches())
+    assert sum(frame.height for frame in frames) == 400
+    assert len(decoded) <= 3  # one of them for the schema
+
+
+def test_texts_that_are_no_utf8_are_named_beside_fields_of_bytes(tmp_path: Path) -> None:
+    kind = pa.struct([("text", pa.string()), ("blob", pa.binary())])
+    bad = pa.StructArray.from_arrays(
+        [pa.array([b"good", b"\xff", b"fine"]).view(pa.string()), pa.array([b"\xfe", b"\xfd", b"ok"])],
+        fields=list(kind),
+    )
+    first, second, third = read_records(in_file(tmp_path, as_parquet(pa.table({"a": bad}))))
+    assert first == Record(1, {"a": {"text": "good", "blob": b"\xfe"}})
+    assert isinstance(second, Fault)
+    assert "field 'a' cannot be read" in str(second)
+    assert third == Record(3, {"a": {"text": "fine", "blob": b"ok"}})
 
 
 def test_two_columns_of_one_name_in_arrow_are_an_error_of_the_file(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_values_are_read_with_the_pointer_and_by_arrow_keys(browser: Browser, tm
     assert value.inner_text() == ""
     figure.focus()
     tab.keyboard.press("ArrowRight")
-    assert re.fullmatch(r"acme/long-1.*, 1k: [\d.]+% \[[\d., ]+\]", value.inner_text())
+    assert re.fullmatch(r"acme/long-1.*, 1k: [\d.]+% \[[\d., ]+\]", value.inner_text().splitlines()[0])
     tab.keyboard.press("ArrowRight")
     assert ", 2k: " in value.inner_text()
     tab.keyboard.press("End")
@@ -141,6 +141,18 @@ def test_values_are_read_with_the_pointer_and_by_arrow_keys(browser: Browser, tm
     assert ", 1k: " in value.inner_text()
     tab.mouse.move(1, 1)
     assert value.inner_text() == ""
+    tab.close()
+
+
+@pytest.mark.browser
+def test_marks_that_hide_each_other_are_all_named(browser: Browser, tmp_path: Path) -> None:
+    rows = make_rows(models=1, tasks=1, items=3)
+    report(pl.concat([rows, rows.with_columns(model=pl.lit("acme/copy"))]), tmp_path / "page.html")
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto((tmp_path / "page.html").as_uri())
+    tab.locator("figure svg circle").first.hover(force=True)
+    first, second = tab.locator("#value").inner_text().splitlines()
+    assert {first.split(",")[0], second.split(",")[0]} == {"acme/long-1 · thinking", "acme/copy · thinking"}
     tab.close()
 
 

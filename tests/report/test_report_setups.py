@@ -15,7 +15,7 @@ import pytest
 
 from chromium import browsers, violations
 from fathom.analysis import Setup, compare_setups
-from fathom.report.charts import LayerChart, Size
+from fathom.report.charts import LayerChart, Numbers, Size
 from fathom.report.figure import specification
 from fathom.report.made import Report, measured
 from fathom.report.setup_charts import difference_charts, score_chart, setup_figures, token_chart
@@ -224,6 +224,15 @@ def test_charts_are_valid_and_show_the_window(found: tuple[pl.DataFrame, Compare
     beyond = replace(compared, window=10 * max(LENGTHS))
     assert [{"length": beyond.window}] not in data_of(score_chart(beyond, family, SIZE))
     assert len(gaps) == len(compared.others)
+
+
+def test_intervals_that_stand_beside_each_other_are_all_within_the_plot(
+    found: tuple[pl.DataFrame, ComparedSetups],
+) -> None:
+    chart = score_chart(found[1], found[1].families[0][1], SIZE)
+    assert isinstance(chart.x, Numbers)
+    places = [float(str(record["length"])) for layer in chart.layers for record in layer.records]
+    assert chart.x.low < min(places) < max(places) < chart.x.high
 
 
 def test_points_of_charts_are_those_of_the_results(found: tuple[pl.DataFrame, ComparedSetups]) -> None:

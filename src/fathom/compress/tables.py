@@ -18,7 +18,8 @@ from fathom.rows.schema import read_table, write_table
 from fathom.stats.outcomes import COUNTED, LOST, Unanswered, alone, outcome
 from fathom.stats.side_rows import is_side_row
 from fathom.storage.checksums import check_file, file_facts
-from fathom.storage.parquet import DamagedTableError, ParquetFile
+from fathom.storage.parquet import ParquetFile
+from fathom.storage.tables import DamagedTableError
 from fathom.suites.subsetfile import read_subset, write_subset
 from fathom.suites.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Subset

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,10 +177,11 @@ def score_chart(
         for point in result.points
         if point.mean is not None and point.interval is not None
     ]
+    x, outer = length_axis(compared.lengths, size), 2 ** (APART * (len(family) - 1) / 2)
     return LayerChart(
         layers=[*_window(compared), *_lines(records, "length")],
         size=size,
-        x=length_axis(compared.lengths, size),
+        x=replace(x, low=x.low / outer, high=x.high * outer),
         y=score_axis(),
         series=_series(compared, family, legend),
         title=title,

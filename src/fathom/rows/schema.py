@@ -34,7 +34,8 @@ from fathom.score.registry import metric_name
 from fathom.storage.arrow import ArrowStream
 from fathom.storage.atomic import whole_file
 from fathom.storage.encodings import PROBED, encoding_of
-from fathom.storage.parquet import DamagedTableError, ParquetFile, ParquetWriter, decoding
+from fathom.storage.parquet import ParquetFile, ParquetWriter
+from fathom.storage.tables import DamagedTableError, decoding
 from fathom.suites.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 

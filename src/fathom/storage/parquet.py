@@ -10,13 +10,13 @@ import struct
 import weakref
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from io import BytesIO, RawIOBase
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fathom.storage.foreign import check_expansion, check_nesting, check_table, open_regular
+from fathom.storage.tables import WIDE, DamagedTableError, StoredTable, decoding
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,34 +47,10 @@ Struct = dict[int, tuple[int, Any]]
 these. What is not read is the bytes that encode it."""
 
 
-class DamagedTableError(ValueError):
-    """A table that is not valid."""
-
-
-@contextmanager
-def decoding() -> Iterator[None]:
-    """Raise whatever polars raises as one error, also where it panics, which is no ``Exception``.
-
-    Raises:
-        DamagedTableError: What is decoded is damaged.
-    """
-    from polars.exceptions import PanicException, PolarsError
-
-    try:
-        yield
-    except DamagedTableError:
-        raise
-    except (PolarsError, PanicException, struct.error, LookupError, TypeError, ValueError, OverflowError) as error:
-        raise DamagedTableError(" ".join(str(error).split())[:300] or type(error).__name__) from error
-
-
-class ParquetFile:
+class ParquetFile(StoredTable):
     """A Parquet file of which single row groups are read.
 
     Attributes:
-        size: Bytes of the file.
-        maps: Names of the keys of the maps in a column, which is read as lists of objects of two.
-        unread: Names of the columns with decimals of more than 128 bits, which polars does not read.
         largest: Bytes of the largest row group, unpacked.
         metadata: What the file says about itself.
     """
@@ -106,7 +82,11 @@ class ParquetFile:
                 name: {_text(elements[at + 2], 4) for at in range(len(elements) - 2) if _is_map(elements[at])}
                 for name, elements in zip(self.names, self._columns, strict=True)
             }
-            self.unread = {_text(column[0], 4) for column in self._columns if any(map(_is_wide, column))}
+            self.binary = {
+                name: {_text(element, 4) for element in elements if _is_binary(element)}
+                for name, elements in zip(self.names, self._columns, strict=True)
+            }
+            self.unread = {_text(column[0], 4): WIDE for column in self._columns if any(map(_is_wide, column))}
             self.rows = [_number(group, 3) for group in self._groups]
             self.metadata = {_text(pair, 1): _text(pair, 2) for pair in _entries(footer, 5) if 2 in pair}
             sizes = [_number(group, 2) for group in self._groups]
@@ -360,6 +340,10 @@ def _is_map(element: Struct) -> bool:
 def _is_wide(element: Struct) -> bool:
     decimal = element.get(6, (_I32, -1))[1] == _DECIMAL or 5 in element.get(10, (_STRUCT, {}))[1]
     return bool(decimal and element.get(2, (_I32, 0))[1] > _DECIMAL_BYTES)
+
+
+def _is_binary(element: Struct) -> bool:
+    return element.get(1, (_I32, -1))[1] == _BYTES and not {6, 10} & element.keys()
 
 
 def _as_bytes(element: Struct) -> Struct:

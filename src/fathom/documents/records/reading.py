@@ -32,7 +32,8 @@ from fathom.documents.records.tables import read_csv, read_workbook
 from fathom.storage.arrow import ArrowStream
 from fathom.storage.encodings import older_encoding
 from fathom.storage.foreign import check_member, check_table, open_regular
-from fathom.storage.parquet import DamagedTableError, ParquetFile, decoding, plain_bytes
+from fathom.storage.parquet import ParquetFile, plain_bytes
+from fathom.storage.tables import DamagedTableError, StoredTable, decoding
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -321,7 +322,7 @@ def _record(number: int | None, value: object, listed: Sequence[str]) -> Record 
 class Rows(NamedTuple):
     """Consecutive rows of a table, and the columns whose texts are bytes in them, as not all are UTF-8."""
 
-    table: ParquetFile | ArrowStream
+    table: StoredTable
     frame: "pl.DataFrame"
     raw: Collection[str] = ()
 
@@ -342,9 +343,10 @@ def _read_table(
     try:
         for table, frame, raw in frames:
             wanted = [name for name in _wanted(table.names, columns) if name in frame.columns]
-            if unread := set() if number else table.unread.intersection(_wanted(table.names, columns)):
-                names = ", ".join(map(repr, sorted(unread)))
-                yield Fault(None, f"not read, as its decimals have more than 128 bits: column {names}")
+            unread = [] if number else [name for name in _wanted(table.names, columns) if name in table.unread]
+            for reason in dict.fromkeys(table.unread[name] for name in unread):
+                names = ", ".join(sorted(repr(name) for name in unread if table.unread[name] == reason))
+                yield Fault(None, f"not read, as it has {reason}, write it as another type: column {names}")
             for part in frame.iter_slices(BATCH_ROWS):
                 size = plain_bytes(part)
                 plain += size
@@ -360,9 +362,12 @@ def _read_table(
 
 
 def _parse_rows(
-    number: int, table: ParquetFile | ArrowStream, frame: "pl.DataFrame", wanted: Sequence[str], raw: Collection[str]
+    number: int, table: StoredTable, frame: "pl.DataFrame", wanted: Sequence[str], raw: Collection[str]
 ) -> Iterator[Record | Fault]:
-    values = {name: _values(frame[name], name in raw, table.maps.get(name, ())) for name in wanted}
+    values = {
+        name: _values(frame[name], table.binary[name] if name in raw else None, table.maps.get(name, ()))
+        for name in wanted
+    }
     for row in range(frame.height):
         number += 1
         fields = dict.fromkeys(table.names) | {name: column[row] for name, column in values.items()}
@@ -374,29 +379,29 @@ def _parse_rows(
             yield Fault(number, f"field {wrong!r} cannot be read: {fields[wrong]}")
 
 
-def _values(column: "pl.Series", raw: bool, keys: Collection[str]) -> list[object]:
+def _values(column: "pl.Series", binary: Collection[str] | None, keys: Collection[str]) -> list[object]:
     """The values of a column, and errors in the place of those that cannot be read."""
     with suppress(DamagedTableError), decoding():
         values = column.to_list()
-        return [_python(value, raw, keys) for value in values] if raw or keys else values
+        return [_python(value, binary, keys) for value in values] if binary is not None or keys else values
     values = []
     for alone in column.to_frame().iter_slices(1):
         try:
             with decoding():
-                values += [_python(value, raw, keys) for value in alone.to_series().to_list()]
+                values += [_python(value, binary, keys) for value in alone.to_series().to_list()]
         except DamagedTableError as error:
             values.append(error)
     return values
 
 
-def _python(value: object, raw: bool, keys: Collection[str]) -> object:
-    """A value whose texts may be bytes, and whose maps are lists of objects."""
-    if raw and isinstance(value, bytes):
+def _python(value: object, binary: Collection[str] | None, keys: Collection[str]) -> object:
+    """A value whose texts are bytes, but for fields of these names if any, and whose maps are lists of objects."""
+    if binary is not None and isinstance(value, bytes):
         return value.decode()
     if isinstance(value, dict):
-        return {name: _python(inner, raw, keys) for name, inner in value.items()}
+        return {name: _python(inner, None if name in (binary or ()) else binary, keys) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_pair(_python(entry, raw, keys), keys) for entry in value]
+        return [_pair(_python(entry, binary, keys), keys) for entry in value]
     return value
 
 

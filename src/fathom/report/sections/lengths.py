@@ -11,7 +11,7 @@ from fathom.analysis.steady import Estimate
 from fathom.printing import printable
 from fathom.report import parts, words
 from fathom.report.charts import LayerChart, Size
-from fathom.report.curves import AT_ENDS, curve_chart
+from fathom.report.curves import AT_ENDS, BANDS, curve_chart
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.results import ALL, OfSystem, Results, System, grouped, system_of, task_title
 from fathom.report.section import COLUMNS, PANEL, Chart, Section, legend_columns
@@ -130,8 +130,10 @@ def first_figure(results: Results) -> Figure | None:
     wide = drawn(curve_chart(points, systems, WIDE, legend=AT_ENDS), label)
     narrow = drawn(curve_chart(points, systems, NARROW), label)
     rest = len(results.systems) - len(systems)
-    others = f" The other {words.several(rest, 'model')} are in the tables." if rest else ""
-    note = "Mean over tasks with its 95% interval; the dashed line is chance; hollow: without some task."
+    lines = {system_of(point) for point in points if point.mean is not None}
+    banded = " with its 95% interval" if len(lines) <= BANDS else ""
+    note = f"Mean over tasks{banded}; the dashed line is chance; hollow: without some task."
+    others = f" {words.several(rest, 'more model')} {'is' if rest == 1 else 'are'} in the tables." if rest else ""
     return Figure("", wide, narrow, note + others)
 
 

@@ -19,8 +19,16 @@
     hide();
     shown = mark;
     mark.shape.classList.add("shown");
-    box.textContent = mark.text;
+    box.textContent = texts(mark);
     place(mark);
+  }
+  // Also of the marks that lie under it.
+  function texts(mark) {
+    var at = middle(mark);
+    return mark.text + mark.chart.filter(function (other) {
+      var place = middle(other);
+      return other !== mark && Math.hypot(place.x - at.x, place.y - at.y) < 2;
+    }).map(function (other) { return "\n" + other.text; }).join("");
   }
   function place(mark) {
     var at = middle(mark), wide = box.offsetWidth;
@@ -42,6 +50,7 @@
       title.remove();
       return mark;
     });
+    marks.forEach(function (mark) { mark.chart = marks; });
     if (!marks.length) return;
     svg.setAttribute("role", "application");
     svg.setAttribute("aria-roledescription", "chart: arrow keys read its values");

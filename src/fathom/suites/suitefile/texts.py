@@ -6,7 +6,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from fathom.storage.parquet import ParquetFile, ParquetWriter, decoding
+from fathom.storage.parquet import ParquetFile, ParquetWriter
+from fathom.storage.tables import decoding
 from fathom.types import Document, FathomError
 
 DOCUMENTS = "documents.parquet"
