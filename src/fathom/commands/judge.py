@@ -108,7 +108,7 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
-    from fathom.commands.run import tell_answer
+    from fathom.commands.shared import tell_answer
     from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
 
     with progress_bar("judging", line.quiet) as bar:

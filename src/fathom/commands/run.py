@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Asking, Confirm, OnReply, Recorded, Watch
+from fathom.commands.shared import Asking, Confirm, OnReply, Recorded, Watch, tell_answer
 from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import place_of
 from fathom.runfile.settings import RunSettings
@@ -198,31 +198,6 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     folder = Path("builds") / f"{folder_name(target)}-{key}"
     build(target, folder, force=True, progress=options.building, **wanted)
     return folder, folder_name(target)
-
-
-def tell_answer(*folders: Path) -> None:
-    """Print what finished runs say in one sentence each, or why they have no score, and the command that says more."""
-    from fathom.options.terminal import as_typed, tell_next
-    from fathom.report.answer import answers
-    from fathom.report.live import print_scores
-    from fathom.report.measure import measure_scores
-    from fathom.report.reading import filtered
-    from fathom.report.summary import summary
-
-    try:
-        results = measure_scores(filtered(folders))
-    except FathomError as error:
-        print(as_typed(f"No score: {error}"))
-        return tell_next("browse", *folders)
-    print_scores(results)
-    sentences = answers(results, results.systems)
-    for system, sentence in sentences:
-        print(as_typed(f"{system.name} {sentence}"))
-    if not sentences:
-        print(as_typed(" ".join(map(str, summary(results).unmeasured[:2]))))
-        if any(counts.overflow for system in results.systems if (counts := results.every(system))):
-            print("Build and run lengths that leave room for the reply within the window, in another folder (--out).")
-    tell_next("report", *folders)
 
 
 def main(line: RunOptions) -> int:

@@ -150,3 +150,28 @@ class Json(Options, kw_only=True):
     """Other."""
 
     as_json: Annotated[bool, opt("Print JSON instead of a table.", flag="--json")] = line_only(False)
+
+
+def tell_answer(*folders: Path) -> None:
+    """Print what finished runs say in one sentence each, or why they have no score, and the command that says more."""
+    from fathom.options.terminal import as_typed, tell_next
+    from fathom.report.answer import answers
+    from fathom.report.live import print_scores
+    from fathom.report.measure import measure_scores
+    from fathom.report.reading import filtered
+    from fathom.report.summary import summary
+
+    try:
+        results = measure_scores(filtered(folders))
+    except FathomError as error:
+        print(as_typed(f"No score: {error}"))
+        return tell_next("browse", *folders)
+    print_scores(results)
+    sentences = answers(results, results.systems)
+    for system, sentence in sentences:
+        print(as_typed(f"{system.name} {sentence}"))
+    if not sentences:
+        print(as_typed(" ".join(map(str, summary(results).unmeasured[:2]))))
+        if any(counts.overflow for system in results.systems if (counts := results.every(system))):
+            print("Build and run lengths that leave room for the reply within the window, in another folder (--out).")
+    tell_next("report", *folders)
