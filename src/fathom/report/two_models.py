@@ -29,7 +29,7 @@ SHOWN, LISTED = 5, 200
 """Flipped samples of each direction in a terminal and in Markdown, and on the page; JSON has all of them."""
 SHORT, SHORTEST = 240, 60
 """Characters of a question, a gold answer or a reply, and those in a terminal and in Markdown."""
-WIDE, NARROW = (Size(640, 190), Size(640, 120)), (Size(280, 190), Size(280, 120))
+WIDE, NARROW = (Size(340, 190), Size(340, 120)), (Size(280, 190), Size(280, 120))
 ABOUT_LENGTHS = (
     "Scores in percent with 95% intervals. The difference is the second minus the first, in points, paired over the "
     "samples of both. Its interval holds at all lengths together with 95%; that over all lengths for itself."
