@@ -53,7 +53,8 @@ def test_an_output_that_is_no_longer_true_is_found(tmp_path: Path) -> None:
     # An error of fathom is its message, without the lines of its code.
     (error,) = stored["cells"][1]["outputs"]
     assert error["traceback"] == [
-        "FathomError: model 'fathom/lexical?windw=4k': unknown option 'windw'; expected window, truncate"
+        "FathomError: model 'fathom/lexical?windw=4k': unknown option 'windw'; expected window, truncate; did you "
+        "mean window?"
     ]
     assert notebooks.differences(stored, stored) == []
     changed = copy.deepcopy(stored)

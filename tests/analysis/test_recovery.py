@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from statistics import mean
 
 import numpy as np
@@ -11,9 +12,11 @@ import polars as pl
 import pytest
 from simulated import row
 
-from fathom.analysis import KINDS, Recovery, curve, recovery
+from fathom import api
+from fathom.analysis import KINDS, Recovery, average_scores, breakdown, curve, longscore, position, recovery, steady
 from fathom.rows import to_frame
-from fathom.types import Facet, Row
+from fathom.suites.suitefile import open_suite
+from fathom.types import Facet, Row, Status
 
 LENGTH = 4096
 
@@ -146,7 +149,8 @@ def test_controls_change_no_other_analysis() -> None:
     rng = np.random.default_rng(1)
     rows = random_rows(rng, 20)
     whole = to_frame([row for row in rows if not _context(row)])
-    assert curve(to_frame(rows)) == curve(whole)
+    for analysis in (curve, average_scores, breakdown, longscore, position, steady):
+        assert analysis(to_frame(rows)) == analysis(whole), analysis.__name__
 
 
 @pytest.mark.slow
@@ -169,7 +173,42 @@ def test_intervals_of_recovery_cover_the_truth() -> None:
     assert right >= 285 - 3 * (300 * 0.95 * 0.05) ** 0.5
 
 
-def test_names_of_contexts_are_those_that_builds_write() -> None:
-    frame = to_frame(item_of(0, {"full": 1, "alone": 1, "none": 0, "padded": 1}))
-    contexts = {json.loads(text).get("context") for text in frame["facets"]}
-    assert contexts == {None, "alone", "none", "padded"}
+@pytest.mark.parametrize("status", ["error", "ok"])
+def test_questions_without_a_closed_book_score_are_in_no_mean(status: Status) -> None:
+    known = [row for item in range(10) for row in item_of(item, {"full": 1, "alone": 1, "none": 1})]
+    rest = [row for item in range(10, 20) for row in item_of(item, {"full": 0, "alone": 1})]
+    lost = [replace(asked(item, "none", None), status="error") for item in range(10, 20)] if status == "error" else []
+    (found,) = recovery(to_frame([*known, *rest, *lost]))[:1] or [None]
+    if status == "error":  # half of the cell is missing: nothing is measured closed-book, and nothing made up for it
+        assert found is None
+        return
+    assert found is not None
+    assert (found.questions, found.full.value, found.shares["known"]) == (10, 1, 1)
+
+
+def test_closed_book_requests_that_all_failed_are_no_chance_level() -> None:
+    rows = [row for item in range(20) for row in item_of(item, {"full": 0.5, "alone": 1})]
+    failed = [replace(asked(item, "none", None), status="error") for item in range(20)]
+    assert recovery(to_frame([*rows, *failed])) == []
+
+
+def test_a_chance_level_is_no_knowledge_and_scores_stay_scores() -> None:
+    rows = [row for item in range(20) for row in item_of(item, {"full": 0, "alone": 1})]
+    (found,) = recovery(to_frame(rows).with_columns(chance=pl.lit(0.5)))
+    assert (found.shares["known"], found.shares["not found"]) == (0, 1)
+    lucky = [
+        row
+        for item in range(20)
+        for row in item_of(
+            item, {"full": 1, "alone": float(item % 4 != 0), "none": 0} | ({} if item % 4 else {"padded": 1})
+        )
+    ]
+    padded = found_in(lucky).padded
+    assert padded is not None
+    assert 0 <= padded.interval.low <= padded.value <= padded.interval.high <= 1
+
+
+def test_names_of_contexts_are_those_that_builds_write(tmp_path: Path) -> None:
+    api.build("passkey", tmp_path / "suite", lengths="1k", items=1, closed_book=True, alone=True, padded=1)
+    contexts = {sample.facets.get("context") for sample in open_suite(tmp_path / "suite").samples()}
+    assert contexts == {None, "alone", "padded"}  # a passkey cannot be asked without its context

@@ -26,6 +26,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for task in TASKS:
             for item in range(6):
                 name = f"{task}/{item}"
+                alone: dict[str, Facet] = {"context": "alone"}
+                made.append(Row("s", task, name, f"{name}@alone", model, 0, 1.0, facets=alone, chance=0.25))
                 for place, length in enumerate((0, *LENGTHS)):
                     facets: dict[str, Facet] = {"depth": (item % 3) / 2, "category": f"category {item % 2}"}
                     value = float((item + place * number) % 3 > 0) if length else float(item == 5)

@@ -82,6 +82,18 @@ def with_cuts(rows: pl.DataFrame, lengths: Sequence[int] = (1024, 4096)) -> pl.D
     return pl.concat([rows, *cuts])
 
 
+def with_evidence_alone(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows, and beside those of the shortest length the same questions over their evidence alone, all right."""
+    whole = rows.filter(pl.col("length") == rows["length"].min())
+    alone = whole.with_columns(
+        length=pl.lit(0, pl.Int64),
+        sample=pl.col("sample") + "@alone",
+        facets=pl.col("facets").str.replace(r"^\{", '{"context": "alone", ').str.replace(", }", "}", literal=True),
+        value=pl.lit(1.0),
+    )
+    return pl.concat([rows, alone])
+
+
 def _status(draw: float, model: str) -> Status:
     """Requests fail with one model only: a cell of so few items has no score where one of them is missing."""
     failed: Status = "error" if model == "orca/small-7b" else "ok"

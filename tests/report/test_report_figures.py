@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from needle_rows import make_needle
 from pro_rows import make_pro
-from report_rows import make_rows, with_cuts
+from report_rows import make_rows, with_cuts, with_evidence_alone
 
 from fathom.analysis import read_scores, score_profiles
 from fathom.report.colours import (
@@ -46,7 +46,7 @@ GROUPED = [chart.kind for section in (breakdown.BREAKDOWN, repeats.SECTION) for 
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return measure(with_cuts(make_rows(tasks=3, items=5)))
+    return measure(with_evidence_alone(with_cuts(make_rows(tasks=3, items=5))))
 
 
 @pytest.fixture(scope="module")

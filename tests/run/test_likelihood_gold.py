@@ -17,13 +17,16 @@ from engine_calls import likelihood
 from fathom import api
 from fathom.analysis import recovery
 from fathom.rows import load
+from fathom.rows.scoring import score_of_likelihood
 from fathom.run import replies
 from fathom.run.likelihood.client import continued
-from fathom.types import FathomError
+from fathom.types import FathomError, Sample
+from stored_replies import stored
 
 pytestmark = pytest.mark.slow
 
 SEEN, NEW = -0.1, -3.0
+SAMPLE = Sample("kv/0@2048", "kv/0", "kv", (), ("blue",), 2048, 2048)
 
 
 def copying(request: Mapping[str, Any]) -> Act:
@@ -64,8 +67,8 @@ def test_every_sample_gets_the_mean_probability_of_its_answers_tokens(suite: Pat
     assert passkeys["value"].to_list() == pytest.approx([math.exp(SEEN)] * len(passkeys))
     assert set(rows["variant"]) == {"likelihood, gold"}
     assert set(rows["metric"]) == {"likelihood of the gold answer"}
-    for stored in list(replies(run))[:5]:
-        assert json.loads(stored.reply.text)["method"] == "gold"
+    for reply in list(replies(run))[:5]:
+        assert json.loads(reply.reply.text)["method"] == "gold"
 
 
 def test_recovery_by_likelihood_sees_the_window_of_the_model(run: Path) -> None:
@@ -87,3 +90,9 @@ def test_a_space_stands_before_an_answer_where_a_word_would_follow_without() -> 
 def test_likelihoods_of_gold_answers_are_bundled_for_no_board(run: Path, tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="are not answers"):
         api.board_bundle([run], tmp_path / "bundle.zip")
+
+
+def test_a_log_probability_that_is_no_number_is_no_score() -> None:
+    for logprob in (math.nan, -math.inf, None):
+        text = json.dumps({"method": "gold", "logprob": logprob, "tokens": 3})
+        assert score_of_likelihood(stored(SAMPLE, text)).score.value is None

@@ -62,6 +62,8 @@ def test_a_newcomer_types_every_command_of_the_readme(
                 continue
             files_of_docs.give(made, words)
             more = SHORTER.get(words[1], "").split()
+            if words[1] == "measure" and words[2] == "local":  # which downloads a model; test_local_model has it
+                continue
             if words[1] == "measure" and "--model-base-url" not in words:  # in place of OpenAI's own server
                 more += ["--model-base-url", server.base_url]
             code, out, err = call(*words[1:], *(word for word in more if word not in words))

@@ -28,7 +28,7 @@ from fathom.runfile.worker import this_worker
 from fathom.types import FathomError
 
 MODEL, SHARD = "fathom/lexical", Shard(1, 1)
-FAST = LeaseTimes(ends=0.1, renewed=0.01, looked_at=0.005, settled=0.02)
+FAST = LeaseTimes(ends=0.1, renewed=0.01, looked_at=0.005)
 
 
 @pytest.fixture(autouse=True)

@@ -82,7 +82,8 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     cells = _cells(over_suites(scored), "length")
     if (cells["task"] == ALL).any():
         raise FathomError(f"A task is named {ALL!r}, the reserved name of the mean over tasks. Rename it in the rows.")
-    over_gold = counted(rows.filter(is_side_row(), facet("context") == "alone"), unanswered)
+    documents = (facet("context") == "alone") & facet("evidence").is_null()  # and not needles
+    over_gold = counted(rows.filter(is_side_row(), documents), unanswered)
     alone = _cells(over_suites(over_gold))
     lost: dict[tuple[object, ...], Unmeasured]
     lost = {(cell.model, cell.variant, cell.task): cell for cell in unmeasured(over_gold)}

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
+from fathom.analysis.known import is_closed
 from fathom.analysis.steady import Estimate
 from fathom.stats.columns import cluster_name, facet
 from fathom.stats.differences import PAIRED_REPLICATES
@@ -126,6 +127,8 @@ def _questions(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
     """One row for each model, question and length: its scores in each context, mean over repeats and depths."""
     context = facet("context").fill_null("")
     wanted = rows.filter(~is_aggregate(), cut_from().is_null())
+    # Tasks that were asked closed-book, also where no request of these was answered.
+    closed = wanted.filter(is_closed()).select(*_SYSTEM, "suite", "task").unique().with_columns(measured=True)
     scored = (
         counted(wanted, unanswered)
         .filter(~pl.col("blank"), pl.col("value").is_not_null())
@@ -141,13 +144,15 @@ def _questions(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
         pl.col("value").mean().alias("full"), pl.col("chance").mean(), pl.col("cluster").first()
     )
     alone = of((context == "alone") & (pl.col("length") == 0), "alone")
-    none = of((context == "none") & (pl.col("length") == 0), "none")
+    none = of(is_closed(), "none")
     padded = of(context == PADDED, "padded", "length")
     return (
         full.join(alone, on=_QUESTION, maintain_order="left")
         .join(none, on=_QUESTION, how="left", maintain_order="left")
         .join(padded, on=[*_QUESTION, "length"], how="left", maintain_order="left")
-        .with_columns(pl.col("none").is_not_null().any().over([*_SYSTEM, "task"]).alias("measured"))
+        .join(closed, on=closed.columns[:-1], how="left", maintain_order="left")
+        .with_columns(pl.col("measured").fill_null(False))
+        .filter(pl.col("none").is_not_null() | ~pl.col("measured"))  # means are over the same questions
         .with_columns(pl.when("measured").then("none").otherwise(pl.col("chance").fill_null(0.0)).alias("none"))
         .with_columns(pl.when(pl.col("padded").is_not_null()).then("alone").alias("alone_padded"))
     )
@@ -160,7 +165,7 @@ def _recovery(
     has_padding = bool(np.isfinite(points["padded"]))
     if has_padding:  # what length costs is measured on fewer items, and subtracted from the mean of all
         points["padded"] += points["alone"] - points["alone_padded"]
-        draws["padded"] = np.clip(draws["padded"] + draws["alone"] - draws["alone_padded"], 0, 1)
+        draws["padded"] = draws["padded"] + draws["alone"] - draws["alone_padded"]
         exact.pop("padded", None)
 
     def mean(name: str) -> Estimate:
@@ -183,13 +188,19 @@ def _recovery(
         full=mean("full"),
         alone=mean("alone"),
         none=mean("none"),
-        padded=mean("padded") if has_padding else None,
+        padded=_score(mean("padded")) if has_padding else None,
         recovery=ratio,
         reasoning=_complement(mean("alone")),
         by_length=difference("alone", "padded") if has_padding else None,
         finding=difference("padded" if has_padding else "alone", "full"),
         shares={kind: float(np.mean([of_task[kind] for of_task in kinds])) for kind in KINDS},
     )
+
+
+def _score(part: Estimate) -> Estimate:
+    """Within what a score can be: the mean of all less a loss of some may lie outside."""
+    low, high, value = (min(max(end, 0.0), 1.0) for end in (part.interval.low, part.interval.high, part.value))
+    return Estimate(value, Interval(low, high))
 
 
 def _complement(part: Estimate) -> Estimate:
@@ -229,6 +240,7 @@ def _means(
 
 def _kinds(table: pl.DataFrame) -> dict[str, float]:
     full, alone, none = (table[name].to_numpy() >= RIGHT for name in ("full", "alone", "none"))
+    none = none & table["measured"].to_numpy()  # a chance level is no knowledge
     each = (
         none,
         ~none & alone & full,

@@ -278,6 +278,7 @@ class _Study:
             scored=scored_rows(counting),
             averages=counting.filter(is_aggregate()) if published.any() else counting.clear(),
             seed=self.seed,
+            unanswered=self.unanswered,
         )
 
     def outline(self, parts: Sequence[Part]) -> list[Whole]:

@@ -61,6 +61,7 @@ class PartRows(NamedTuple):
         scored: Those of them with a whole context.
         averages: Published averages.
         seed: Seed of the bootstrap.
+        unanswered: How unanswered replies count.
     """
 
     replies: pl.DataFrame
@@ -70,6 +71,7 @@ class PartRows(NamedTuple):
     scored: pl.DataFrame
     averages: pl.DataFrame
     seed: int
+    unanswered: Unanswered
 
 
 @dataclass(frozen=True)

@@ -175,6 +175,8 @@ def score_of_likelihood(stored: StoredReply) -> Scored:
     try:
         kept = json.loads(stored.reply.text)
         value = math.exp(min(0.0, float(kept["logprob"])) / int(kept["tokens"]))
+        if not math.isfinite(kept["logprob"]):
+            raise ValueError
     except (ValueError, KeyError, TypeError, ZeroDivisionError):
         return Scored(Score(None, valid=False, detail="no log-probability was kept"), LIKELIHOOD, target)
     detail = f"log-probability {kept['logprob']:g} of {kept['tokens']} tokens"

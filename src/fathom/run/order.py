@@ -25,8 +25,8 @@ def even_order(samples: Iterable[Sample]) -> list[int]:
     groups: list[tuple[object, range, int]] = []  # cell, places, samples of the cell up to the end of the group
     last: object = None
     for place, sample in enumerate(samples):
-        # Questions without context have length 0, and several kinds; truncated prompts are no prompts of their length.
-        kind = sample.facets.get("context") if sample.length == 0 else sample.facets.get("cut_from")
+        # Controls and truncated prompts are none of their length.
+        kind = sample.facets.get("cut_from", sample.facets.get("context"))
         cell = sample.task, sample.language, sample.length, kind
         sizes[cell] += 1
         if (cell, sample.item) == last:

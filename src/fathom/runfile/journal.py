@@ -177,4 +177,5 @@ def _changed(path: Path, number: int) -> FathomError:
 
 def _chained(before: str, values: tuple[object, ...]) -> str:
     """The hash of an entry and all before it."""
-    return sha256(f"{before}{json.dumps(values)}".encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+    text = json.dumps(values, default=repr)  # bytes, where the file was changed
+    return sha256(f"{before}{text}".encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]

@@ -77,7 +77,7 @@ class Contents(Options, kw_only=True):
     closed_book: Annotated[
         bool | None, opt("Also ask questions closed-book (without context); by default as in the suite.")
     ] = None
-    alone: Annotated[bool, opt("Also ask questions with their own document only, without distractors.")] = False
+    alone: Annotated[bool, opt("Also ask questions with their evidence alone: gold passages or needles.")] = False
     padded: Annotated[
         float,
         opt(

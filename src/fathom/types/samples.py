@@ -29,7 +29,8 @@ class Sample:
         facets: Groups for breaking down results: position, variant, difficulty, ... ``question`` is the number of the
             question if the item has several; ``cluster`` is the document, book or thread that items of a task have in
             common, absent from items that share it with none; ``context`` is ``none`` or ``alone`` if the length is 0,
-            and ``padded`` if all but the evidence is neutral text; ``cut_from`` is the length of the prompt from which
+            and ``padded`` if all but the evidence is neutral text; ``evidence`` is ``needles`` if it was hidden in
+            running text; ``cut_from`` is the length of the prompt from which
             this one was truncated. ``example``, ``longest`` and ``first`` are the answers of the baselines of those
             names; ``whole_tokens`` are the tokens of a prompt before truncation. Scorers ignore them.
         inputs: Input of the scorer besides the reply and the gold answers, which reports ignore. ``dataset`` is the

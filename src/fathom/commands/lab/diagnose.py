@@ -21,7 +21,7 @@ PADDED = 0.25
 class DiagnoseOptions(RunSettings, Build, Recorded, Json, Asking):
     model: Annotated[str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...")]
     suite: Annotated[
-        Path | str,
+        str | Path,
         arg(
             "A suite built with --closed-book --alone --padded 0.25; or a suite or tasks, which are then built so, "
             "such as single_doc_qa."
@@ -80,8 +80,9 @@ def _likelihood(options: DiagnoseOptions, suite: Path, out: Path) -> None:
 
     shared = {field.name for field in fields_of(LikelihoodOptions)} & {field.name for field in fields_of(RunSettings)}
     given = {name: value for name, value in vars(options.part(RunSettings)).items() if name in shared}
-    asked = {**given, "suite": suite, "model": options.model, "method": "gold", "out": out, "max_connections": 1}
-    summary = likelihood.body(LikelihoodOptions.made({**asked, "progress": options.progress}))
+    more = {"confirm": options.confirm, "progress": options.progress}
+    asked = {**given, **more, "suite": suite, "model": options.model, "method": "gold", "out": out}
+    summary = likelihood.body(LikelihoodOptions.made(asked))
     if summary.stopped or (summary.progress and summary.progress.finished < summary.progress.total):
         raise FathomError(f"{summary}; the same command resumes")
 
@@ -105,7 +106,8 @@ def _suite(options: DiagnoseOptions, folder: Path) -> Path:
     if not is_suite(suite):
         suite = folder / "suite"
         wanted = {"lengths": options.lengths, **given, "seed": options.seed}
-        build(str(options.suite), suite, closed_book=True, alone=True, padded=PADDED, **wanted)
+        padded = max(PADDED, 1 / options.items) if options.items else PADDED  # of one item at least
+        build(str(options.suite), suite, closed_book=True, alone=True, padded=padded, **wanted)
     elif changed := [field.flag for field in fields_of(Build) if given[field.name]]:
         raise FathomError(f"{suite} is built already: {', '.join(changed)} cannot be changed; build another suite")
     if not any(sample.facets.get("context") == "alone" for sample in open_suite(suite).samples(parts=False)):
@@ -119,6 +121,7 @@ def _suite(options: DiagnoseOptions, folder: Path) -> Path:
 
 def main(line: DiagnoseOptions) -> int:
     """Diagnose, and print what was found, the tables and the page."""
+    from fathom.analysis.recovery import UNDEFINED
     from fathom.commands.report import PAGE
     from fathom.options.terminal import as_typed, confirmed, print_json, progress_bar
     from fathom.report.sections.recovery import RECOVERY, SECTION
@@ -137,6 +140,6 @@ def main(line: DiagnoseOptions) -> int:
         print_json(made.results[RECOVERY])
         return 0
     show([table for table in made if table.section == SECTION.name])
-    print(as_typed(SECTION.finding(made.results)))
+    print(as_typed(SECTION.finding(made.results) or f"Nothing is recovered: {UNDEFINED}."))
     print(as_typed(f"{_folder(line) / PAGE}: the report"))
     return 0

@@ -34,7 +34,7 @@ CONTEXTS: tuple[tuple[str, Callable[[Recovery], Estimate | None]], ...] = (
     ("without context", lambda result: result.none),
 )
 """The ways in which questions are asked, with their scores."""
-RECOVERY = Measurement("recovery", lambda rows, _: recovery(rows.replies, seed=rows.seed))
+RECOVERY = Measurement("recovery", lambda rows, _: recovery(rows.replies, unanswered=rows.unanswered, seed=rows.seed))
 
 
 # Tables
@@ -42,7 +42,7 @@ RECOVERY = Measurement("recovery", lambda rows, _: recovery(rows.replies, seed=r
 
 def _score(part: Estimate | None) -> Cell:
     if part is None:
-        return Cell(note="Not asked: build with --padded")
+        return Cell(note="No reply over neutral text (fathom build --padded)")
     return Cell(words.percent(part.value), words.bounds(part.interval), heat=heat_step(part.value))
 
 
@@ -166,13 +166,19 @@ def _finding(results: Results) -> str:
         return ""
     longest = [result for result in known if result.task == ALL] or known
     least = min(longest, key=lambda result: result.recovery.value if result.recovery else 1.0)
-    losses = {"reasoning": least.reasoning, "length": least.by_length, "finding the evidence": least.finding}
-    cause = max(losses, key=lambda name: part.value if (part := losses[name]) else 0.0)
     assert least.recovery is not None
     return (
         f"Least recovered: {words.percent(least.recovery.value)}% of the score with the evidence alone, at "
-        f"{words.tokens(least.length)}{results.of_system(system_of(least))}; most points are lost to {cause}."
+        f"{words.tokens(least.length)}{results.of_system(system_of(least))}{_cause(least)}."
     )
+
+
+def _cause(result: Recovery) -> str:
+    """Where most points are lost; "" if no loss is clear."""
+    finding = "finding the evidence" if result.by_length else "length and finding the evidence"
+    losses = {"reasoning": result.reasoning, "length": result.by_length, finding: result.finding}
+    clear = {name: part.value for name, part in losses.items() if part and part.interval.low > 0}
+    return f"; most points are lost to {max(clear, key=lambda name: clear[name])}" if clear else ""
 
 
 SECTION = Section(

@@ -115,6 +115,8 @@ class GoldClient:
         logprob, tokens = scored.after(len(text) - len(target))
         if not tokens:
             raise RequestError(Failure("bad", "no token of the gold answer has a log-probability"))
+        if not math.isfinite(logprob):
+            raise RequestError(Failure("bad", "the log-probability of the gold answer is not a number"))
         return Reply(
             status="ok",
             text=json.dumps({"method": GOLD, "logprob": round(logprob, DIGITS), "tokens": tokens}),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.store import Store
@@ -25,13 +26,11 @@ class LeaseTimes:
         ends: After so long without a renewal it ends.
         renewed: How often it is renewed.
         looked_at: How often a process that waits looks at it.
-        settled: After so long a process that takes over an ended lease looks whether another one has.
     """
 
     ends: float = SILENCE_SECONDS
     renewed: float = BEAT_SECONDS
     looked_at: float = 1.0
-    settled: float = 0.5
 
 
 TIMES = LeaseTimes()
@@ -76,11 +75,10 @@ class Lease:
             holder = _worker_in(held)
             ended = holder is not None and not is_alive(holder, beat=time.time(), now=time.time())
             if ended or time.monotonic() - since >= TIMES.ends:
-                self._store.write(self._file, self._content())
-                time.sleep(TIMES.settled)
-                if self._store.read(self._file) == self._content():
+                if self._take_over(held):
                     return
-                continue
+                if time.monotonic() - since >= 2 * TIMES.ends:  # who was taking it over is gone too
+                    self._store.remove(self._claim(held))
             if not reported:
                 reported = True
                 whose = f"process {holder.pid} on {holder.host.partition('/')[0]}" if holder else "another process"
@@ -89,6 +87,22 @@ class Lease:
                     f"waiting until it ends, or has given no sign for {TIMES.ends:g} seconds"
                 )
             time.sleep(TIMES.looked_at)
+
+    def _take_over(self, ended: bytes) -> bool:
+        """Take an ended lease, unless another process does: one at a time may, and only while it is the same lease."""
+        claim = self._claim(ended)
+        if not self._store.create(claim, self._content()):
+            return False
+        try:
+            same = self._store.read(self._file) == ended
+            if same:
+                self._store.write(self._file, self._content())
+        finally:
+            self._store.remove(claim)
+        return same
+
+    def _claim(self, ended: bytes) -> str:
+        return f"{self._file}.{sha256(ended).hexdigest()[:12]}"
 
     def renew(self) -> None:
         """Say that this process is still at work, unless another one has the lease."""

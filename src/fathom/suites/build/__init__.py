@@ -171,6 +171,8 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
     del inputs["errata"]
     if wanted.errata or wanted.has_sources():
         inputs["errata"] = errata_checksum(read_errata(wanted.errata))
+    if wanted.alone and not all(get_task(name).gold_alone for name in wanted.tasks):
+        inputs["needles_alone"] = True  # earlier versions left needles out
     if not wanted.padded:  # nor did they have padded prompts
         del inputs["padded"]
     if not wanted.grids:  # suites without grids were built before grids existed

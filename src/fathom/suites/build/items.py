@@ -9,6 +9,7 @@ from itertools import accumulate, chain
 from random import Random
 from typing import TypeAlias, TypeGuard
 
+from fathom.documents.corpus.synthetic import NEUTRAL
 from fathom.documents.sources.errata import Erratum
 from fathom.printing import several
 from fathom.suites.build.clusters import cluster_of
@@ -321,7 +322,7 @@ def _build_part(
             asked.update(
                 sample.length
                 for sample in samples
-                if wanted.lengths[-1] in (sample.length, sample.facets.get("cut_from"))
+                if sample.facets.get("cut_from", sample.length if sample.whole else 0) == wanted.lengths[-1]
             )
             if task.gold == RECORDS and len(contexts) == 1:  # others are composed at several lengths
                 part.records.update(samples)
@@ -594,9 +595,9 @@ def _has_evidence(plan: Plan, task: Task) -> TypeGuard[Haystack | Passages]:
 
 def _padded(task: Task, plan: Plan, full: Sequence[Sample], shared: _Shared, exact: bool) -> list[Sample]:
     """The samples of a context with neutral text in place of all but the evidence."""
-    if not _has_evidence(plan, task):
-        return []
     first = full[0]
+    if not _has_evidence(plan, task) or first.language not in NEUTRAL:
+        return []
     made = compose(plan, first.length, shared.neutral(first.language), shared.texts, exact=exact)
     padded = []
     for sample, prompt in zip(full, made, strict=True):
@@ -633,6 +634,7 @@ def _side_samples(
         samples_made += [sample for sample, prompt in zip(samples, bare, strict=True) if prompt.closed]
     if wanted.alone and _has_evidence(plan, task):
         alone = _measured(compose_alone(plan, texts), candidate)
+        needles = {"evidence": "needles"} if isinstance(plan, Haystack) else {}
         samples_made += _samples(
             task,
             resources.language,
@@ -640,6 +642,6 @@ def _side_samples(
             "@alone",
             alone,
             0,
-            {"context": "alone", **facets(wanted, task, resources.wording)},
+            {"context": "alone", **needles, **facets(wanted, task, resources.wording)},
         )
     return samples_made

@@ -10,7 +10,7 @@ from fathom.documents.corpus import Problem, is_world, merged, parse_spec, read_
 from fathom.documents.corpus.questions import read_questions
 from fathom.documents.corpus.spec import path_of
 from fathom.documents.corpus.stackexchange import case_documents, thread_documents
-from fathom.documents.corpus.synthetic import neutral_document, pairs_document, refrain_document
+from fathom.documents.corpus.synthetic import NEUTRAL, neutral_document, pairs_document, refrain_document
 from fathom.documents.records import Unread
 from fathom.documents.sources import Found, read_sources
 from fathom.documents.sources.errata import Erratum, corrected, read_errata
@@ -172,7 +172,7 @@ class Material:
                     each = counter.size(make(PROBED, language)) / PROBED
                     count = max(PROBED, int(CONTEXTS * longest / each))
                     self.add([make(count, language)], (role,), wanted.languages)
-        for language in self.languages() if wanted.padded else ():
+        for language in NEUTRAL.keys() & self.languages() if wanted.padded else ():
             size = counter.size(neutral_document(PROBED, language)) / PROBED
             longest = max(length for task in wanted.tasks for length in wanted.of(task).lengths)
             self.add([neutral_document(PROBED + int(longest / size), language)], ("neutral",), ())

@@ -45,6 +45,7 @@ from fathom.suites.suitefile.where import (
     why_none,
 )
 from fathom.types import Document, FathomError, Json, Sample
+from fathom.types.samples import PADDED
 
 __all__ = [
     "DOCUMENTS",
@@ -174,6 +175,7 @@ class BuiltSuite:
             parts: Whether to read recipes; without them reading is faster, and ``Sample.parts`` is empty.
         """
         taken: dict[tuple[str, str, int, object], int] = {}
+        last: dict[tuple[str, str, int], str] = {}
         columns = None if parts else list(FACTS)
         chosen = {task_name(name) for name in tasks or ()}
         with readable(self.folder / SAMPLES):
@@ -191,8 +193,13 @@ class BuiltSuite:
                         continue
                     kind = facets.get("cut_from", facets.get("context", ""))
                     cell = record["task"], record["language"], record["length"], kind
+                    if limit is not None and kind == PADDED:  # only beside the same question with its whole context
+                        if last.get(cell[:3]) == record["item"]:
+                            yield sample_of(record)
+                        continue
                     taken[cell] = taken.get(cell, 0) + 1
                     if limit is None or taken[cell] <= limit:
+                        last[cell[:3]] = record["item"]
                         yield sample_of(record)
 
     def names(self) -> frozenset[str]:
