@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_suites import make_suite
+import run_suites
+from run_suites import make_suite, sample
 
 from engine_calls import run
 from fathom.analysis import CurvePoint
@@ -24,7 +25,7 @@ from fathom.report.reading import filtered
 from fathom.runfile.progress import Progress
 from fathom.runfile.store import replies
 from fathom.stats.intervals import Interval
-from fathom.types import STATUSES
+from fathom.types import STATUSES, Facet
 
 
 def took(task: str, length: int) -> float:
@@ -176,6 +177,21 @@ def test_the_scores_are_those_of_the_report(folder: Path) -> None:
         assert row.interval is not None
     stored = list(replies(folder))
     assert (state.finished, state.total, state.left) == (len(stored), 12, None)
+
+
+def test_truncated_and_padded_prompts_are_no_lengths_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about: dict[int, dict[str, Facet]] = {512: {}, 256: {"cut_from": 512}, 128: {"context": "padded"}}
+    monkeypatch.setattr(
+        run_suites, "sample", lambda number, length: replace(sample(number, length), facets=about[length])
+    )
+    suite = make_suite(tmp_path, 6, lengths=tuple(about))
+    run(suite, "fathom/first", out=tmp_path / "run")
+    state = read_live(tmp_path / "run", 60)
+    assert state is not None
+    assert [(row.length, row.finished, row.planned) for row in state.lengths] == [(512, 2, 2)]
+    assert (state.finished, state.total) == (6, 6)
 
 
 def test_what_came_later_is_read_later_and_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
