@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -275,6 +276,29 @@ def test_a_panel_that_fails_does_not_fail_the_run(tmp_path: Path, monkeypatch: p
     summary = run(make_suite(tmp_path, 4), "fathom/first", out=tmp_path / "run", progress=one.progress, watch=one.watch)
     assert summary.progress is not None
     assert summary.progress.finished == 4
+
+
+def test_a_look_that_takes_long_leaves_the_terminal_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking, go_on, written = threading.Event(), threading.Event(), Screen()
+
+    def look(self: Panel, *about: object, **more: object) -> None:
+        looking.set()
+        go_on.wait(60)
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", written)
+    monkeypatch.setattr(panels, "ENDING", 0.05)
+    monkeypatch.setattr(Panel, "_look", look)
+    before = {*threading.enumerate()}
+    with Panel("m", terminal=True).watch(folder, 4):
+        assert looking.wait(60)
+    hidden, shown_again = written.getvalue().rfind("\x1b[?25l"), written.getvalue().rfind("\x1b[?25h")
+    assert -1 < hidden < shown_again
+    assert sys.stderr is written
+    go_on.set()
+    for thread in {*threading.enumerate()} - before:
+        thread.join()
+    assert sys.stderr is written
 
 
 def test_a_run_leaves_no_log_of_its_store_behind(tmp_path: Path) -> None:

@@ -218,7 +218,8 @@ def new_replies(folder: Path, after: int, most: int) -> list[tuple[int, StoredRe
 def planned_cells(folder: Path) -> dict[tuple[str, int], tuple[int, int]]:
     """The replies that a run will have, and the tokens of their prompts, by task and length.
 
-    Prompts that are not whole (``Sample.whole``) have the length 0, as those without context. Empty if there is no store yet, or an earlier version made it.
+    Prompts that are not whole (``Sample.whole``) have the length 0. Empty if there is no store yet, or an earlier
+    version made it.
     """
     if not (folder / FILE).is_file():
         return {}

@@ -9,7 +9,7 @@ from fathom.analysis import CurvePoint
 from fathom.stats.intervals import Interval
 
 Cell: TypeAlias = tuple[str, int]
-"""A task and a length; 0 is the length of prompts that are no point of the curve: without context, truncated, padded."""
+"""A task and a length; 0 is the length of prompts that are not whole: without context, truncated or padded."""
 RECENT = 30
 """Replies that the rates are of."""
 SURE = 2
