@@ -92,7 +92,8 @@ class AllShards(DirectExecutor):
                 first, why = min(wrong)
                 raise FathomError(
                     f"{self._store.where}: {len(wrong):,} of {self._cut.of:,} shards failed, the first one "
-                    f"({first.number}/{first.of}) with: {why.rstrip('.')}. All others are kept; run the same command again"
+                    f"({first.number}/{first.of}) with: {why.rstrip('.')}. All others are kept; run the same command "
+                    "again"
                 )
         errors = self._state.counts["error"]
         hints = (f"{errors:,} samples failed; run the same command again to retry them",) if errors else ()
