@@ -292,10 +292,12 @@ def test_a_server_that_is_killed_ends_the_run_which_resumes(
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_server_outlives_its_run_however_that_ends(gguf: Path, suite: Path, tmp_path: Path, number: int) -> None:
     words = ("run", suite, "--model", f"local/{gguf}", "--out", tmp_path / "run", "--yes")
-    slow = {**os.environ, "FAKE_SECONDS": "60"}
+    slow = {**os.environ, "FAKE_SECONDS": "60", "TMPDIR": str(tmp_path)}
     run = start_program(MAIN, *words, env=slow)
     until(lambda: bool(servers(run.pid)), run)
     server = servers(run.pid)[0]
+    # The log is there until the server answers, and not after that.
+    until(lambda: not [*tmp_path.glob("fathom-local-*")], run)
     run.send_signal(number)
     run.wait()
     until(lambda: server not in servers())
