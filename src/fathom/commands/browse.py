@@ -62,8 +62,9 @@ def browse(options: BrowseOptions) -> "Written | None":
     def read() -> Pages:
         nonlocal told
         replies = only_some(read_replies(sources, **how), only)
-        for note in () if told or options.tell is None else replies.notes:
-            options.tell(note)
+        if options.tell is not None and not told:
+            for note in replies.notes:
+                options.tell(note)
         told = True
         return Pages(replies)
 
