@@ -57,15 +57,15 @@ def browse(options: BrowseOptions) -> "Written | None":
     how: dict[str, Any] = {name: getattr(options, name) for name in ("suites", "rule", "judge")}
     if options.out is not None:
         return write(sources, Path(options.out), only=only, tell=options.tell, progress=options.progress, **how)
-    told = False
+    reported = False
 
     def read() -> Pages:
-        nonlocal told
+        nonlocal reported
         replies = only_some(read_replies(sources, **how), only)
-        if options.tell is not None and not told:
+        if options.tell is not None and not reported:
             for note in replies.notes:
                 options.tell(note)
-        told = True
+        reported = True
         return Pages(replies)
 
     # With --only, samples come and go with their scores: those pages stay as they are.
