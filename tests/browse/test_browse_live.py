@@ -51,7 +51,7 @@ def growing(tmp_path: Path) -> Iterator[Growing]:
 
 @contextmanager
 def served(run: Growing) -> Iterator[PagesServer]:
-    with PagesServer(Refreshed(run.pages(), run.pages, [run.folder])) as server:
+    with PagesServer(Refreshed(run.pages, [run.folder])) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -85,6 +85,24 @@ def test_a_run_that_goes_on_is_read_again_when_it_has_new_replies(growing: Growi
         growing.ledger.close()
         last = value(server, "again/4/state")
         assert (last["version"], last["working"]) == (2, False)
+
+
+def test_a_reply_that_comes_while_the_first_pages_are_made_is_not_lost(growing: Growing) -> None:
+    looks: list[Pages] = []
+
+    def read() -> Pages:
+        pages = growing.pages()
+        if not looks:
+            growing.reply(SAMPLES[1], "12345")
+            growing.ledger.close()
+        looks.append(pages)
+        return pages
+
+    with PagesServer(Refreshed(read, [growing.folder])) as server:
+        assert server.refreshed.live
+        assert b'"version":1,"working":false' in server.content("data/state.js")
+        # Also a page that is opened now has both.
+        assert server.content("data/list.js").count(b'"ok"') == 2
 
 
 def test_pages_of_a_run_that_has_ended_do_not_refresh(growing: Growing) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_suites import make_suite
+import run_suites
+from run_suites import make_suite, sample
 
 from engine_calls import run
 from fathom.analysis import CurvePoint
@@ -24,7 +26,7 @@ from fathom.report.reading import filtered
 from fathom.runfile.progress import Progress
 from fathom.runfile.store import replies
 from fathom.stats.intervals import Interval
-from fathom.types import STATUSES
+from fathom.types import STATUSES, Facet
 
 
 def took(task: str, length: int) -> float:
@@ -178,6 +180,21 @@ def test_the_scores_are_those_of_the_report(folder: Path) -> None:
     assert (state.finished, state.total, state.left) == (len(stored), 12, None)
 
 
+def test_truncated_and_padded_prompts_are_no_lengths_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about: dict[int, dict[str, Facet]] = {512: {}, 256: {"cut_from": 512}, 128: {"context": "padded"}}
+    monkeypatch.setattr(
+        run_suites, "sample", lambda number, length: replace(sample(number, length), facets=about[length])
+    )
+    suite = make_suite(tmp_path, 6, lengths=tuple(about))
+    run(suite, "fathom/first", out=tmp_path / "run")
+    state = read_live(tmp_path / "run", 60)
+    assert state is not None
+    assert [(row.length, row.finished, row.planned) for row in state.lengths] == [(512, 2, 2)]
+    assert (state.finished, state.total) == (6, 6)
+
+
 def test_what_came_later_is_read_later_and_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = LiveReader(folder)
     assert not reader.read(time.monotonic() - 1)
@@ -259,6 +276,29 @@ def test_a_panel_that_fails_does_not_fail_the_run(tmp_path: Path, monkeypatch: p
     summary = run(make_suite(tmp_path, 4), "fathom/first", out=tmp_path / "run", progress=one.progress, watch=one.watch)
     assert summary.progress is not None
     assert summary.progress.finished == 4
+
+
+def test_a_look_that_takes_long_leaves_the_terminal_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking, go_on, written = threading.Event(), threading.Event(), Screen()
+
+    def look(self: Panel, *about: object, **more: object) -> None:
+        looking.set()
+        go_on.wait(60)
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", written)
+    monkeypatch.setattr(panels, "ENDING", 0.05)
+    monkeypatch.setattr(Panel, "_look", look)
+    before = {*threading.enumerate()}
+    with Panel("m", terminal=True).watch(folder, 4):
+        assert looking.wait(60)
+    hidden, shown_again = written.getvalue().rfind("\x1b[?25l"), written.getvalue().rfind("\x1b[?25h")
+    assert -1 < hidden < shown_again
+    assert sys.stderr is written
+    go_on.set()
+    for thread in {*threading.enumerate()} - before:
+        thread.join()
+    assert sys.stderr is written
 
 
 def test_a_run_leaves_no_log_of_its_store_behind(tmp_path: Path) -> None:

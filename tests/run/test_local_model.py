@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -105,6 +107,21 @@ def test_every_beginning_of_a_file_is_refused_or_read(gguf: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        struct.pack("<IQ", 8, 2**62),
+        struct.pack("<IIQ", 9, 4, 2**62),
+        struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 3000,
+    ],
+    ids=["text", "list", "nested"],
+)
+def test_lengths_that_no_file_has_are_damage(gguf: Path, value: bytes) -> None:
+    gguf.write_bytes(b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 1) + b"a" + value)
+    with pytest.raises(FathomError, match="damaged GGUF file"):
+        read_facts(gguf)
+
+
+@pytest.mark.parametrize(
     ("given", "reason"),
     [
         ({"context": 9000}, "its window is 8192 tokens"),
@@ -119,7 +136,7 @@ def test_wrong_arguments_are_named(gguf: Path, given: dict[str, Any], reason: st
 
 
 def test_a_file_that_is_not_there_and_a_server_of_ones_own_are_refused(gguf: Path) -> None:
-    with pytest.raises(FathomError, match=r"no file .*other.gguf; give `local`"):
+    with pytest.raises(FathomError, match=r"no file .*other.gguf; give local for"):
         find_model(f"local/{gguf.with_name('other.gguf')}", {})
     with pytest.raises(FathomError, match="fathom starts its server; leave out `model_base_url`"):
         raise FathomError(api.doctor("local", model_base_url="http://127.0.0.1:8000/v1").checks[0].found)
@@ -137,6 +154,17 @@ def test_too_little_memory_is_refused_with_a_window_that_needs_less(
     monkeypatch.setattr(local_model, "_free_memory", lambda: 100 * 2**20)
     with pytest.raises(FathomError, match=r"needs 258 MiB of memory .* 100 are free.*context=2048"):
         find_model(f"local/{gguf}", {})
+
+
+def test_memory_that_holds_files_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {"memory.max": "1000\n", "memory.current": "900\n", "memory.stat": "anon 500\ninactive_file 300\n"}
+    for name, text in {"meminfo": "MemAvailable:   16384 kB\n", **facts}.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(local_model, "_MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr(local_model, "_GROUP", tmp_path)
+    assert local_model._free_memory() == 400
+    (tmp_path / "memory.max").write_text("max\n")
+    assert local_model._free_memory() == 16384 * 1024
 
 
 # ---------------------------------------------------------------------------------------------------- fetching it
@@ -264,10 +292,12 @@ def test_a_server_that_is_killed_ends_the_run_which_resumes(
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_server_outlives_its_run_however_that_ends(gguf: Path, suite: Path, tmp_path: Path, number: int) -> None:
     words = ("run", suite, "--model", f"local/{gguf}", "--out", tmp_path / "run", "--yes")
-    slow = {**os.environ, "FAKE_SECONDS": "60"}
+    slow = {**os.environ, "FAKE_SECONDS": "60", "TMPDIR": str(tmp_path)}
     run = start_program(MAIN, *words, env=slow)
     until(lambda: bool(servers(run.pid)), run)
     server = servers(run.pid)[0]
+    # The log is there until the server answers, and not after that.
+    until(lambda: not [*tmp_path.glob("fathom-local-*")], run)
     run.send_signal(number)
     run.wait()
     until(lambda: server not in servers())
@@ -292,6 +322,25 @@ def test_other_tools_are_told_the_address_and_the_name(gguf: Path) -> None:
     serving.send_signal(signal.SIGTERM)
     serving.wait()
     until(lambda: server not in servers())
+
+
+def test_the_command_that_is_printed_works_for_any_file_name(gguf: Path) -> None:
+    spaced = gguf.rename(gguf.with_name("my model is at home.gguf"))
+    serving = start_program(MAIN, "serve-local", f"local/{spaced}", stdout=subprocess.PIPE)
+    assert serving.stdout is not None
+    where, command = (serving.stdout.readline().decode().strip() for _ in range(2))
+    serving.send_signal(signal.SIGTERM)
+    serving.wait()
+    assert where.startswith("my model is at home is at http://")
+    assert shlex.split(command)[4] == "openai/my model is at home"
+
+
+def test_messages_name_what_can_be_given(gguf: Path, call: Call) -> None:
+    assert "--context 9000: its window is 8192" in call("serve-local", f"local/{gguf}", "--context", "9000")[2]
+    _, _, err = call("serve-local", "local/absent.gguf")
+    assert "give local for SmolLM2" in err
+    _, _, err = call("run", "absent", "--model", f"local/{gguf}", "--model-arg", "context=9000")
+    assert "--local" not in err
 
 
 def test_a_port_that_is_taken_is_named(gguf: Path, call: Call) -> None:

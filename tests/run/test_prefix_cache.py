@@ -265,7 +265,7 @@ def test_prompts_of_a_suite_share_what_their_recipes_share() -> None:
     assert prompts[0].context == pytest.approx(10_000, abs=6)
     assert len({prompt.key for prompt in prompts}) == 3
     rows = cache_table(suite_of(2), [Cache(tokens=20_000, block=16, at_once=True)], [4], [(False, Price())])
-    assert [row.order for row in rows] == ["random", "suite"]
+    assert [row.order for row in rows] == ["random", "run"]
     assert rows[1].read == pytest.approx(0.5, abs=0.02) or rows[1].read > 0.5
     assert rows[1].cost_most is None
 
@@ -303,7 +303,7 @@ def test_the_command_and_a_run_have_the_same_caps_and_window(
     run(suite, model, out=tmp_path / "run", model_args={"api_key": "none"}, confirm=confirm)
     (plan,) = plans
     rows = {(row.order, row.connections, row.batch): row for row in api.forecast(suite, model=model)}
-    row = rows["suite", 16, False]
+    row = rows["run", 16, False]
     assert (plan.requests, plan.cached is not None) == (sent, True)
     assert plan.cached is not None
     assert (row.read, row.cost_least, row.cost_most) == pytest.approx(

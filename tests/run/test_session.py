@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -530,6 +530,23 @@ def test_what_others_hold_is_waited_for_and_taken_over_when_they_die(
     assert [call.sample for _, call in done.client.asked] == [f"item{number}@256" for number in order]
     # Told after every reply, and after every look.
     assert [state.finished for state in done.states] == [*range(1, 9), 8, 9, 10, 10]
+
+
+def test_who_watches_a_run_sees_that_it_stops_at_a_limit(ledger: Ledger) -> None:
+    seen = []
+
+    @contextmanager
+    def watch(folder: Path, connections: int) -> Iterator[None]:
+        try:
+            yield
+        except FathomError as error:
+            seen.append(str(error))
+            raise
+
+    client = Client(lambda prompt, call: replace(OK, tokens_in=1000))
+    with pytest.raises(FathomError) as caught:
+        asyncio.run(Session(ledger, client, work(3, max_tokens_total=1500, watch=watch), 3).work_through())
+    assert seen == [str(caught.value)]
 
 
 def test_a_session_that_stops_takes_over_nothing(ledger: Ledger, tmp_path: Path) -> None:

@@ -38,18 +38,21 @@ class Refreshed:
     """Pages of runs that may go on, which are read again when there are new replies.
 
     Args:
-        pages: The data files.
-        read: Reads them again; None for pages that never change.
-        folders: The run folders.
+        read: Reads the data files.
+        folders: The run folders; none for pages that never change.
+
+    Raises:
+        FathomError: A run cannot be read.
     """
 
-    def __init__(self, pages: Pages, read: Callable[[], Pages] | None, folders: Sequence[Path]) -> None:
-        self.pages, self.version = pages, 0
+    def __init__(self, read: Callable[[], Pages], folders: Sequence[Path]) -> None:
         self._read, self._folders = read, folders
+        # First these: what comes while the pages are read is new to the next look.
+        self.live = self._working()
         self._marks = list(map(last_reply, folders))
+        self.pages, self.version = read(), 0
         self._wait, self._next = LEAST_WAIT, 0.0
         self._lock = threading.Lock()
-        self.live = read is not None and self._working()
 
     def _working(self) -> bool:
         return any(working_since(folder) is not None for folder in self._folders)
@@ -64,7 +67,7 @@ class Refreshed:
             # First this: what comes before a process ends is read by the look that sees its end.
             working, marks = self._working(), list(map(last_reply, self._folders))
             started = time.monotonic()
-            if self._read is not None and marks != self._marks and (started >= self._next or not working):
+            if marks != self._marks and (started >= self._next or not working):
                 self.pages, self._marks, self.version = self._read(), marks, self.version + 1
                 self._wait = max(LEAST_WAIT, SHARE * (time.monotonic() - started))
                 self._next = time.monotonic() + self._wait
@@ -93,9 +96,8 @@ class PagesServer(ThreadingHTTPServer):
             raise FathomError(
                 f"`port` {port}: cannot be used ({reason}); choose another, or 0 for a free one"
             ) from None
-        self.refreshed = pages if isinstance(pages, Refreshed) else Refreshed(pages, None, ())
+        self.refreshed = pages if isinstance(pages, Refreshed) else Refreshed(lambda: pages, ())
         self.fixed = dict(assets("fathom.browse", "page"))
-        self.fixed["data/list.js"] = script("list", self.refreshed.pages.list(live=self.refreshed.live))
         port = self.server_address[1]
         self.address = f"http://{HOST}:{port}/"
         self.hosts = {f"{host}:{port}" for host in (HOST, "localhost")}
@@ -118,7 +120,11 @@ class PagesServer(ThreadingHTTPServer):
             raise KeyError(name)
         data = name.removeprefix("data/").removesuffix(".js")
         wanted = re.sub(r"^again/\d{1,9}/", "", data)
-        return script(data, self.refreshed.state() if wanted == "state" else self.refreshed.pages.value(wanted))
+        if wanted == "state":
+            return script(data, self.refreshed.state())
+        if data == "list":
+            return script(data, self.refreshed.pages.list(live=self.refreshed.live))
+        return script(data, self.refreshed.pages.value(wanted))
 
 
 class _Handler(BaseHTTPRequestHandler):

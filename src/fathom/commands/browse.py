@@ -49,7 +49,7 @@ def browse(options: BrowseOptions) -> "Written | None":
     """Look at replies in a browser: prompts with gold text marked, replies, and why they scored so.
 
     Serves pages on this machine until Ctrl-C, or writes them to a folder with --out. Served pages of a run that goes on
-    refresh themselves until it ends.
+    refresh themselves until it ends, unless --only is given.
     """
     from fathom.browse import Pages, Refreshed, only_some, read_replies, serve, write
 
@@ -57,14 +57,20 @@ def browse(options: BrowseOptions) -> "Written | None":
     how: dict[str, Any] = {name: getattr(options, name) for name in ("suites", "rule", "judge")}
     if options.out is not None:
         return write(sources, Path(options.out), only=only, tell=options.tell, progress=options.progress, **how)
-    replies = only_some(read_replies(sources, **how), only)
-    for note in replies.notes:
-        if options.tell is not None:
-            options.tell(note)
-    # With --only, samples come and go with their scores.
-    again = None if only else lambda: Pages(read_replies(sources, **how))
-    folders = [folder for folder in sources if (folder / RUN).exists()]
-    serve(Refreshed(Pages(replies), again, folders), options.port, options.ready)
+    reported = False
+
+    def read() -> Pages:
+        nonlocal reported
+        replies = only_some(read_replies(sources, **how), only)
+        if options.tell is not None and not reported:
+            for note in replies.notes:
+                options.tell(note)
+        reported = True
+        return Pages(replies)
+
+    # With --only, samples come and go with their scores: those pages stay as they are.
+    folders = [] if only else [folder for folder in sources if (folder / RUN).exists()]
+    serve(Refreshed(read, folders), options.port, options.ready)
     return None
 
 

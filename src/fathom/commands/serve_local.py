@@ -1,10 +1,11 @@
 """Serve the small model that needs no key, or a file of llama.cpp, for other programs."""
 
+import shlex
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Annotated
 
-from fathom.commands.servers import Ready
-from fathom.options.declare import Options, arg, at_least, command, opt
+from fathom.options.declare import Options, arg, at_least, command, hidden, opt
 
 
 class ServeLocalOptions(Options):
@@ -18,7 +19,9 @@ class ServeLocalOptions(Options):
     threads: Annotated[
         int | None, opt("Threads; by default the cores that it may use.", metavar="NUMBER", check=at_least(1))
     ] = None
-    ready: Ready = None
+    ready: Annotated[
+        Callable[[str, str], None] | None, hidden("Called with the model's name and the address once it answers.")
+    ] = None
 
 
 @command(ServeLocalOptions)
@@ -32,12 +35,12 @@ def serve_local(options: ServeLocalOptions) -> None:
     from fathom.types import FathomError
 
     given = {"context": options.context, "threads": options.threads}
-    model = find_model(options.model, {name: value for name, value in given.items() if value is not None})
+    model = find_model(options.model, {name: value for name, value in given.items() if value is not None}, "`context` ")
     server = LocalServer(model, options.port)
     try:
         address = server.start()
         if options.ready:
-            options.ready(f"{model.served_as} is at {address}")
+            options.ready(model.served_as, address)
         server.wait()
         raise FathomError(f"model {model.name}: {server.ended()}")
     except KeyboardInterrupt:
@@ -48,10 +51,11 @@ def serve_local(options: ServeLocalOptions) -> None:
 
 def main(line: ServeLocalOptions) -> None:
     """Serve, and say where."""
-    from fathom.options.terminal import as_typed
+    from fathom.printing import printable
 
-    def say(where: str) -> None:
-        name, _, address = where.partition(" is at ")
-        print(as_typed(f"{where}\n  fathom run SUITE --model openai/{name} --model-base-url {address}"), flush=True)
+    def say(name: str, address: str) -> None:
+        model = shlex.quote(f"openai/{name}")
+        print(printable(f"{name} is at {address}"))
+        print(printable(f"  fathom run SUITE --model {model} --model-base-url {address}"), flush=True)
 
     serve_local.body(line.but(ready=say))

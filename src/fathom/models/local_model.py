@@ -33,6 +33,7 @@ ARGUMENTS = ("context", "threads")
 ROOM = 256 * 2**20
 """Bytes of memory that llama.cpp needs besides weights, keys and values."""
 _MIB = 2**20
+_MEMORY, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 _FORMS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _TEXT, _LIST = 8, 9
 
@@ -71,12 +72,13 @@ class LocalModel:
         return self.path.stem if self.path.name != FILE else DEFAULT
 
 
-def find_model(model: str, arguments: Mapping[str, Json]) -> LocalModel:
+def find_model(model: str, arguments: Mapping[str, Json], option: str = "`model_args` context=") -> LocalModel:
     """Find the file of a model, and check that this machine can serve it.
 
     Args:
         model: ``local``, ``local/SmolLM2-135M-Instruct`` or ``local/PATH.gguf``.
         arguments: ``context`` and ``threads``, if they are given.
+        option: How the user gives the window, for messages; its value follows.
 
     Raises:
         FathomError: llama.cpp or the file is missing and cannot be fetched, an argument is wrong, or memory or disk
@@ -93,18 +95,18 @@ def find_model(model: str, arguments: Mapping[str, Json]) -> LocalModel:
     path = default_file() if asked == DEFAULT else Path(asked).expanduser()
     if not path.is_file():
         raise FathomError(
-            f"model {name}: no file {path}; give `local` for {DEFAULT}, or local/PATH.gguf for a file of your own"
+            f"model {name}: no file {path}; give local for {DEFAULT}, or local/PATH.gguf for a file of your own"
         )
     facts = read_facts(path)
     kind = str(facts.get("general.architecture"))
     trained = _whole(facts.get(f"{kind}.context_length"))
     context = _given(name, arguments, "context") or trained
     if context is None:
-        raise FathomError(f"model {name}: {path} does not state its window; give `model_args` context=TOKENS")
+        raise FathomError(f"model {name}: {path} does not state its window; give {option}TOKENS")
     if trained is not None and context > trained:
-        raise FathomError(f"model {name}: `model_args` context={context}: its window is {trained} tokens")
+        raise FathomError(f"model {name}: {option}{context}: its window is {trained} tokens")
     needed = path.stat().st_size + context * _bytes_per_token(facts, kind) + ROOM
-    _check_memory(name, needed, context)
+    _check_memory(name, needed, context, option)
     return LocalModel(name, path, context, _given(name, arguments, "threads") or cores(), needed)
 
 
@@ -208,23 +210,30 @@ def read_facts(path: Path) -> dict[str, object]:
             for _ in range(entries):
                 name = str(_value(stream, _TEXT))
                 facts[name] = _value(stream, _number(stream, "<I"))
-    except (OSError, ValueError, KeyError, OverflowError, struct.error) as error:
+    except (OSError, ValueError, KeyError, OverflowError, RecursionError, struct.error) as error:
         raise FathomError(f"{path}: a damaged GGUF file ({type(error).__name__}: {error})") from None
     return facts
 
 
 def _value(stream: BinaryIO, kind: int) -> object:
     if kind == _TEXT:
-        return stream.read(_number(stream, "<Q")).decode()
+        return stream.read(_length(stream)).decode()
     if kind != _LIST:
         return struct.unpack(_FORMS[kind], stream.read(struct.calcsize(_FORMS[kind])))[0]
-    inner, count = _number(stream, "<I"), _number(stream, "<Q")
+    inner, count = _number(stream, "<I"), _length(stream)
     if inner in _FORMS:
         stream.seek(count * struct.calcsize(_FORMS[inner]), os.SEEK_CUR)
     else:
         for _ in range(count):
             _value(stream, inner)
     return None
+
+
+def _length(stream: BinaryIO) -> int:
+    length, size = _number(stream, "<Q"), os.fstat(stream.fileno()).st_size
+    if length > size:
+        raise ValueError(f"a length of {length:,} in a file of {size:,} bytes")
+    return length
 
 
 def _number(stream: BinaryIO, form: str) -> int:
@@ -246,12 +255,12 @@ def _bytes_per_token(facts: Mapping[str, object], kind: str) -> int:
     return layers * shared * size * 2 * 2
 
 
-def _check_memory(name: str, needed: int, context: int) -> None:
+def _check_memory(name: str, needed: int, context: int, option: str) -> None:
     free = _free_memory()
     if free is not None and needed > free:
         raise FathomError(
             f"model {name}: it needs {needed // _MIB:,} MiB of memory with a window of {context:,} tokens, and "
-            f"{free // _MIB:,} are free; end other programs, or give a smaller window: `model_args` context="
+            f"{free // _MIB:,} are free; end other programs, or give a smaller window: {option}"
             f"{max(512, context // 4)}"
         )
 
@@ -260,10 +269,12 @@ def _free_memory() -> int | None:
     """Bytes of memory that a process may still take; None where the system does not say."""
     free = []
     try:
-        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        lines = dict(line.split(":", 1) for line in _MEMORY.read_text().splitlines())
         free.append(int(lines["MemAvailable"].split()[0]) * 1024)
-        group = Path("/sys/fs/cgroup")
-        free.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+        most, used = (int((_GROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        stat = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+        # Files that were read count as used, but make room.
+        free.append(most - used + int(stat["inactive_file"]))
     except (OSError, ValueError, KeyError):
         pass
     return min(free, default=None)

@@ -16,7 +16,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from fathom.models.failures import classify
 from fathom.models.local_model import LocalModel, find_model
@@ -44,13 +44,14 @@ class LocalServer:
     Attributes:
         model: The model.
         address: Its address up to ``/v1``; "" before it is started.
-        log: The file with what it says; removed if it ends as it should.
+        log: The file with what it says. Its name is removed once it answers: nothing stays, however this process ends.
     """
 
     def __init__(self, model: LocalModel, port: int = 0) -> None:
         self.model, self.address, self.log = model, "", Path()
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
+        self._output: BinaryIO | None = None
 
     def start(self) -> str:
         """Start it unless it runs, and wait until it answers.
@@ -75,21 +76,23 @@ class LocalServer:
         # Threads of OpenMP that spin while they wait are many times slower where others use the cores too.
         environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
         command = [sys.executable, "-m", "fathom.models.llama_process", *words]
-        with os.fdopen(handle, "wb") as output:
-            # In a session of its own: Ctrl-C is for this process, which finishes what it has begun.
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=output,
-                env=environment,
-                start_new_session=True,
-            )
+        self._output = os.fdopen(handle, "w+b")
+        # In a session of its own: Ctrl-C is for this process, which finishes what it has begun.
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._output,
+            env=environment,
+            start_new_session=True,
+        )
         stdout = self._process.stdout
         line = stdout.readline().decode().strip() if stdout else ""
         if not line:
             self._process.wait()
             raise FathomError(f"model {model.name}: {self.ended()}")
+        with suppress(OSError):  # some systems remove no file that is open
+            self.log.unlink()
         self.address = f"{line}/v1"
         return self.address
 
@@ -99,7 +102,7 @@ class LocalServer:
         Args:
             wait: Seconds to wait for its end.
         """
-        if self._process is None:
+        if self._process is None or self._output is None:
             return ""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(wait)
@@ -110,8 +113,10 @@ class LocalServer:
         if code < 0:
             short = "; the machine may be short of memory" if -code == signal.SIGKILL else ""
             how = f"by signal {-code}{short}"
-        last = " / ".join(self.log.read_text(errors="replace").split("\n")[-_LAST_LINES - 1 :]).strip(" /")
-        return f"its llama.cpp server was ended {how}; its log, {self.log}, ends with: {last or 'nothing'}"
+        self._output.seek(0)
+        last = " / ".join(self._output.read().decode(errors="replace").split("\n")[-_LAST_LINES - 1 :]).strip(" /")
+        log = f"its log, {self.log}," if self.log.exists() else "its log"
+        return f"its llama.cpp server was ended {how}; {log} ends with: {last or 'nothing'}"
 
     def wait(self) -> None:
         """Wait until it ends."""
@@ -133,6 +138,8 @@ class LocalServer:
             process.wait()
         if process.stdout:
             process.stdout.close()
+        if self._output is not None:
+            self._output.close()
         if normal:
             self.log.unlink(missing_ok=True)
 

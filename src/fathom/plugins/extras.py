@@ -45,7 +45,7 @@ EXTRAS: Mapping[str, Extra] = {
         "models of OpenAI, Anthropic, Google and others, --system agent, and logs and tasks of Inspect", ("inspect_ai",)
     ),
     "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),
-    "local": Extra("the small model `local` and models as local/PATH.gguf, which fathom serves itself", ("xllamacpp",)),
+    "local": Extra("the small model local and models as local/PATH.gguf, which fathom serves itself", ("xllamacpp",)),
     "mlflow": Extra("fathom convert --to mlflow", ("mlflow",)),
     "ray": Extra("Ray clusters: --engine ray, models as ray-vllm/PATH", ("ray",)),
     "studio": Extra("fathom studio", ("argon2", "zxcvbn", "multipart", "python_multipart")),

@@ -12,7 +12,7 @@ from fathom.run.order import even_order
 from fathom.run.prefix_cache import SECONDS, Cache, Prefixes, Prompt, prompts_of, share, simulate
 from fathom.types import Sample
 
-Order: TypeAlias = Literal["suite", "random"]
+Order: TypeAlias = Literal["run", "random"]
 BLOCK = 16
 """Tokens of a block of vLLM and SGLang."""
 PROVIDER_TTL_SECONDS = 300.0
@@ -120,7 +120,7 @@ class CacheRow:
     """One row of a table: an order of requests, a number of connections and a cache.
 
     Attributes:
-        order: ``suite``, that of a run, in which common prefixes meet, or ``random``.
+        order: ``run``, that in which a run asks (``even_order``), where common prefixes meet, or ``random``.
         connections: Requests in flight at once.
         cache: Tokens that the cache holds; None for that of a provider.
         batch: Whether the requests are sent in batches.
@@ -160,7 +160,7 @@ def cache_table(
     prompts = _in_order(samples, prefixes)
     mixed = list(prompts)
     Random(0).shuffle(mixed)
-    orders: tuple[tuple[Order, list[Prompt]], ...] = (("random", mixed), ("suite", prompts))
+    orders: tuple[tuple[Order, list[Prompt]], ...] = (("random", mixed), ("run", prompts))
     total, rows = max(1, sum(prompt.tokens for prompt in prompts)), list[CacheRow]()
     for cache in caches:
         for name, ordered in orders:

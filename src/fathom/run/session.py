@@ -157,13 +157,14 @@ class Session:
         try:
             with self._work.watch(self._ledger.folder, self._work.terms.max_connections):
                 await self._ask_all()
+                # Raised here, so that what is shown of the run stays.
+                self._ledger.check_place()
+                if self._engine.stop:
+                    raise FathomError(f"{self._engine.stop}; all finished replies are kept")
         finally:
             beat.cancel()
             with suppress(asyncio.CancelledError):
                 await beat
-        self._ledger.check_place()
-        if self._engine.stop:
-            raise FathomError(f"{self._engine.stop}; all finished replies are kept")
         health = self._engine.health
         if health.errors and self._totals.counts["error"] == self._totals.finished:
             raise ServerError(

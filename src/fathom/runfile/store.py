@@ -27,6 +27,7 @@ from fathom.runfile.store_checks import Formats, Rows, check_rows
 from fathom.runfile.worker import Worker, is_alive
 from fathom.storage.foreign import BESIDE, check_files, check_schema
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
+from fathom.types.samples import PADDED
 
 FILE = "replies.sqlite"
 PAGE_BYTES = 1024
@@ -217,15 +218,18 @@ def new_replies(folder: Path, after: int, most: int) -> list[tuple[int, StoredRe
 def planned_cells(folder: Path) -> dict[tuple[str, int], tuple[int, int]]:
     """The replies that a run will have, and the tokens of their prompts, by task and length.
 
-    Empty if there is no store yet, or an earlier version made it.
+    Prompts that are not whole (``Sample.whole``) have the length 0. Empty if there is no store yet, or an earlier
+    version made it.
     """
     if not (folder / FILE).is_file():
         return {}
     with clear_errors(folder), reading(folder) as db:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'planned'").fetchone():
             return {}
-        query = "SELECT task, length, count(*), sum(tokens) FROM planned GROUP BY task, length"
-        return {(str(task), int(length)): (count, tokens) for task, length, count, tokens in db.execute(query)}
+        partly = "json_extract(facets, '$.cut_from') IS NOT NULL OR json_extract(facets, '$.context') IS ?"
+        at = f"CASE WHEN {partly} THEN 0 ELSE length END"
+        query = f"SELECT task, {at} AS at, count(*), sum(tokens) FROM planned GROUP BY task, at"
+        return {(str(task), int(at)): (count, tokens) for task, at, count, tokens in db.execute(query, (PADDED,))}
 
 
 def last_reply(folder: Path) -> tuple[int, float | None]:

@@ -60,7 +60,12 @@ class Sample:
     @property
     def whole(self) -> bool:
         """Whether it is a question with its whole context: no control, and not truncated."""
-        return bool(self.length) and "cut_from" not in self.facets and self.facets.get("context") != PADDED
+        return is_whole(self.length, self.facets)
+
+
+def is_whole(length: int, facets: Mapping[str, Facet]) -> bool:
+    """Whether a sample of this length and these facets is a question with its whole context."""
+    return bool(length) and "cut_from" not in facets and facets.get("context") != PADDED
 
 
 PADDED = "padded"

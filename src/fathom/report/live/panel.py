@@ -51,6 +51,7 @@ class Panel:
         self._at = 0.0
         self._lines: list[str] = []
         self._left_out = False
+        self._shown: Shown | None = None
 
     def progress(self, state: Progress) -> None:
         """Take down the counts of the run, after each reply."""
@@ -78,6 +79,9 @@ class Panel:
             ended.set()
             if thread.ident is not None:
                 thread.join(ENDING)
+            if thread.is_alive() and self._shown is not None:  # the terminal must not stay as it is for the panel
+                with suppress(Exception):
+                    self._shown.stop()
 
     def _guarded(self, show: Callable[..., None], *about: object) -> None:
         with suppress(Exception):
@@ -91,7 +95,10 @@ class Panel:
 
         console = Console(stderr=True)
         began = time.monotonic()
+        if ended.is_set():
+            return
         with Shown(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
+            self._shown = shown
             while not ended.wait(0.0 if self._state is None else TICK):
                 self._look(folder, connections, began)
                 self._draw(shown, console.width)

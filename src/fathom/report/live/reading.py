@@ -22,6 +22,7 @@ from fathom.rows.table import RowsTable
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.store import StoredReply, new_replies, planned_cells, working_since
 from fathom.types import FathomError, Row
+from fathom.types.samples import is_whole
 
 TOGETHER = 200
 """Replies that are read at once."""
@@ -141,7 +142,7 @@ def _finished(stored: StoredReply, *, failed: bool, waiting: bool) -> Finished:
     read = stored.tokens if reply.tokens_in is None else reply.tokens_in
     return Finished(
         task=stored.task,
-        length=stored.length,
+        length=stored.length if is_whole(stored.length, stored.facets) else 0,
         tokens=stored.tokens,
         seconds=reply.seconds,
         at=stored.finished_at,

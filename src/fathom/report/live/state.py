@@ -9,7 +9,7 @@ from fathom.analysis import CurvePoint
 from fathom.stats.intervals import Interval
 
 Cell: TypeAlias = tuple[str, int]
-"""A task and a length; 0 is the length of questions without context."""
+"""A task and a length; 0 is the length of prompts that are not whole: without context, truncated or padded."""
 RECENT = 30
 """Replies that the rates are of."""
 SURE = 2
@@ -22,7 +22,7 @@ class Finished:
 
     Attributes:
         task: Name of its task.
-        length: Length in tokens.
+        length: Length in tokens; see ``Cell``.
         tokens: Tokens of the prompt, by the suite's tokenizer.
         seconds: How long the request took.
         at: Seconds since the epoch when it came.
@@ -92,7 +92,7 @@ class Live:
         total: Replies that there will be.
         failed: Requests that failed.
         waiting: Replies that wait for a judge.
-        lengths: What is known at each length, ascending; questions without context are left out.
+        lengths: What is known at each length, ascending; prompts that are no point of the curve are left out.
         tokens_in: Prompt tokens so far.
         tokens_out: Completion tokens so far.
         cost: US dollars so far, as far as prices are known; None if none is.

@@ -88,12 +88,13 @@ class AllShards(DirectExecutor):
                     continue
                 self._state = replace(together(self._state, came), seconds=monotonic() - began)
                 work.progress(self._state)
-        if wrong:
-            first, why = min(wrong)
-            raise FathomError(
-                f"{self._store.where}: {len(wrong):,} of {self._cut.of:,} shards failed, the first one "
-                f"({first.number}/{first.of}) with: {why.rstrip('.')}. All others are kept; run the same command again"
-            )
+            if wrong:
+                first, why = min(wrong)
+                raise FathomError(
+                    f"{self._store.where}: {len(wrong):,} of {self._cut.of:,} shards failed, the first one "
+                    f"({first.number}/{first.of}) with: {why.rstrip('.')}. All others are kept; run the same command "
+                    "again"
+                )
         errors = self._state.counts["error"]
         hints = (f"{errors:,} samples failed; run the same command again to retry them",) if errors else ()
         where = self._store.where
