@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from shutil import copytree
 
 import polars as pl
 import pytest
@@ -84,6 +85,16 @@ def test_runs_are_named_by_label_and_folder(runs: Path, compared: Compared, tmp_
         api.compare([tmp_path, "ol", "new"])
     with pytest.raises(FathomError, match="two models are compared"):
         api.compare([tmp_path / "1"])
+
+
+def test_runs_in_folders_of_one_name_are_named_by_those_above(runs: Path, tmp_path: Path) -> None:
+    for number, name in enumerate(("old", "new"), 1):
+        copytree(runs / f"ckpt-{number}", tmp_path / name / "lab-m")
+    compared = api.compare([tmp_path])
+    assert (compared.a.name, compared.b.name) == ("new/lab-m", "old/lab-m")
+    assert compared.a.sources == (str(tmp_path / "new" / "lab-m"),)
+    assert str(tmp_path) not in compared.sentence
+    assert api.compare([tmp_path, "old/lab-m", "new/lab-m"]).a.sources == compared.b.sources
 
 
 def test_a_copy_of_a_run_is_still_one_run(runs: Path, tmp_path: Path) -> None:

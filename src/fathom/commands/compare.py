@@ -156,9 +156,7 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame") -> "list[Side]":
     folders: dict[tuple[str, str], list[Path]] = {}
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     for path, (_, model, variant) in labels(paths).items():
-        # Runs of one model that nothing else tells apart have the names of their folders.
-        named = ", ".join(filter(None, (variant, path.resolve().name)))
-        folders.setdefault((model, variant if (model, variant) in systems else named), []).append(path)
+        folders.setdefault((model, variant), []).append(path)
     models = [model for model, _ in systems]
     sides = []
     for model, variant in systems:
