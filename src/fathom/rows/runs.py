@@ -119,7 +119,10 @@ def scan(
     place = ", ".join(map(str, paths))
     parts = held.parts() or [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
     together = RowsTable(pl.concat(parts), place, held, lambda: chain.from_iterable(map(in_slices, parts)))
-    return _without_duplicates(together)
+    table = _without_duplicates(together)
+    origins = together.rows.select("model", "variant", "origin").unique(maintain_order=True)
+    table.origins = tuple(together.read(origins).rows())
+    return table
 
 
 def read_foreign(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> pl.DataFrame:
