@@ -11,7 +11,10 @@ import polars as pl
 import pytest
 
 from fathom import api
+from fathom.board.results import read_results
 from fathom.commands.compare import _every_side
+from fathom.convert.material import material
+from fathom.report.reading import without_known
 from fathom.report.two_models import Compared
 from fathom.rows import load, scan
 from fathom.suites.suitefile import open_suite
@@ -96,6 +99,15 @@ def test_runs_in_folders_of_one_name_are_named_by_those_above(runs: Path, tmp_pa
     assert compared.a.sources == (str(tmp_path / "new" / "lab-m"),)
     assert str(tmp_path) not in compared.sentence
     assert api.compare([tmp_path, "old/lab-m", "new/lab-m"]).a.sources == compared.b.sources
+
+
+def test_boards_and_converters_know_runs_that_are_named_by_their_folders(runs: Path) -> None:
+    folders = sorted(runs.iterdir())
+    (batch,) = read_results(folders)
+    assert {variant for _, _, variant in batch.about} == {"ckpt-1", "ckpt-2"}
+    assert {variant for _, variant in batch.prints()} == {"ckpt-1", "ckpt-2"}
+    found = material(without_known(scan(folders), filter="none", threshold=0.5, panel=None), folders)
+    assert {run.system for run in found.runs} == set(found.results.systems)
 
 
 def test_a_copy_of_a_run_is_still_one_run(runs: Path, tmp_path: Path) -> None:

@@ -315,7 +315,12 @@ def flips_of(both: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
     """
     flips = [
         Flip(
-            str(line["task"]), int(line["length"]), str(line["sample"]), *(line[name] for name in SIDES), line["suite"]
+            str(line["task"]),
+            int(line["length"]),
+            str(line["sample"]),
+            line[SIDES[0]],
+            line[SIDES[1]],
+            suite=str(line["suite"]),
         )
         for line in both.iter_rows(named=True)
         if (line[SIDES[0]] >= RIGHT) != (line[SIDES[1]] >= RIGHT)

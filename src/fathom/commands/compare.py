@@ -179,11 +179,11 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame", origins: Sequence[t
     from fathom.runfile.manifest import read_manifest
     from fathom.runfile.progress import status
 
-    there = set(rows.select("model", "variant").unique().rows())
+    measured = set(rows.select("model", "variant").unique().rows())
     given: dict[tuple[str, str], list[Path]] = {}
     for path in paths:
         for model, variant, origin in origins:
-            if (model, variant) in there and Path(origin).is_relative_to(path):
+            if (model, variant) in measured and Path(origin).is_relative_to(path):
                 own = given.setdefault((model, variant), [])
                 own += [] if path in own else [path]
     models = [model for model, _ in given]

@@ -362,8 +362,9 @@ def flipped_reply(flip: Flip, question: str, gold: str, replies: tuple[str, str]
         gold: The gold answer.
         replies: What the first and the second replied.
     """
-    texts = map(_shortened, (question, gold, *replies))
-    return FlippedReply(flip.task, flip.length, flip.sample, flip.baseline, flip.candidate, *texts, flip.suite)
+    asked, answer, first, second = map(_shortened, (question, gold, *replies))
+    about = flip.task, flip.length, flip.sample, flip.baseline, flip.candidate
+    return FlippedReply(*about, asked, answer, first, second, flip.suite)
 
 
 def _shortened(text: str, most: int = SHORT) -> str:
