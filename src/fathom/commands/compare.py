@@ -179,13 +179,14 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame", origins: Sequence[t
     from fathom.runfile.manifest import read_manifest
     from fathom.runfile.progress import status
 
-    measured = set(rows.select("model", "variant").unique().rows())
+    measured = rows.select("model", "variant").unique(maintain_order=True).rows()
     given: dict[tuple[str, str], list[Path]] = {}
     for path in paths:
-        for model, variant, origin in origins:
-            if (model, variant) in measured and Path(origin).is_relative_to(path):
-                own = given.setdefault((model, variant), [])
+        for *system, origin in origins:
+            if tuple(system) in measured and Path(origin).is_relative_to(path):
+                own = given.setdefault((system[0], system[1]), [])
                 own += [] if path in own else [path]
+    given |= {system: [] for system in measured if system not in given}  # of a source that no path leads to
     models = [model for model, _ in given]
     sides = []
     for (model, variant), sources in given.items():
