@@ -8,6 +8,7 @@ import pytest
 
 from fathom.analysis import compare
 from fathom.analysis.two_models import two_models
+from fathom.report.measure import measure
 from fathom.rows import to_frame
 from fathom.types import FathomError, Row
 
@@ -108,3 +109,25 @@ def test_runs_of_different_suites_are_refused() -> None:
     b = rows_of("b", 0.4).with_columns(suite=pl.lit("other"))
     with pytest.raises(FathomError, match="different suites, suite and other"):
         two_models(rows_of("a", 0.05), b)
+
+
+def test_scores_have_the_intervals_of_the_report() -> None:
+    rows = [Row("suite", "passkey", f"i{n}", f"i{n}@{x}", "a", x, 1.0) for n in range(12) for x in (2048, 4096)]
+    a = to_frame(rows)
+    b = a.with_columns(model=pl.lit("b"), value=pl.when(pl.col("item") == "i3").then(0.0).otherwise(1.0))
+    result = two_models(a, b)
+    for side, rows_of_side in (("a", a), ("b", b)):
+        results = measure(rows_of_side)
+        (system,) = results.systems
+        for own in result.cells:
+            assert own.length is not None
+            curve = results.curve[system, own.task, own.length]
+            assert getattr(own, f"interval_{side}") == curve.interval
+        average = results.average[system, "passkey"].interval
+        assert [getattr(own, f"interval_{side}") for own in result.tasks] == [average]
+
+
+def test_flips_have_their_suite() -> None:
+    a = to_frame([Row(suite, "passkey", "i", "i@2048", "a", 2048, 1.0) for suite in ("one", "two")])
+    b = a.with_columns(model=pl.lit("b"), value=pl.when(pl.col("suite") == "two").then(0.0).otherwise(1.0))
+    assert [(flip.suite, flip.sample) for flip in two_models(a, b).lost] == [("two", "i@2048")]

@@ -50,11 +50,13 @@ def test_two_entries_have_their_differences_by_category_and_length(opened: Open)
     tab = opened("#/compare?board=leader-128k&lines=line-1,line-5")
     for title in ("by category", "by length"):
         table = tab.locator("table").filter(has=tab.locator("caption", has_text=title))
-        assert table.locator("thead th").last.inner_text() == "Difference, points"
+        assert table.locator("thead th").last.inner_text() == "Second minus first, points"
         first, second, gap = (
             table.locator("tbody tr").first.locator("td").nth(place).inner_text().split()[0] for place in range(3)
         )
-        assert float(gap.replace("\u2212", "-")) == pytest.approx(float(first) - float(second), abs=0.11)
+        assert float(gap.replace("\u2212", "-")) == pytest.approx(float(second) - float(first), abs=0.11)
+    models = tab.locator(".chips li a").all_inner_texts()
+    expect(tab.locator("table", has_text="Result").locator("tbody th")).to_have_text(f"{models[1]} minus {models[0]}")
 
 
 def test_columns_sort_by_click_and_by_key(opened: Open) -> None:

@@ -228,6 +228,8 @@ def test_samples_of_two_suites_with_one_name_are_two_samples(opened: Open, tmp_p
         expect(tab.locator("#detail")).to_contain_text(f"“{text}” from the reply")
     tab.get_by_label("Suite").select_option("two")
     expect(tab.locator("#told")).to_have_text("1 of 2 samples")
+    linked = opened(tmp_path / "out", f"#suite=two&sample={quote(passkey().id)}")
+    expect(linked.locator("#detail")).to_contain_text("“54321” from the reply")
 
 
 def test_an_address_that_fits_nothing_says_so(opened: Open, pages: Path) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from fathom.browse.replies import read_replies
 from fathom.rows import SCHEMA, load, rows_from_run, to_frame, write_rows
+from fathom.rows.runs import labels
 from fathom.run import status
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.manifest import check_run
@@ -128,6 +130,36 @@ def test_a_run_and_its_rows_file_count_once(tmp_path: Path) -> None:
 def test_runs_with_replies_of_their_own_are_named_by_their_folders(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name, [(SAMPLE, Reply("ok", f": {name}"))]) for name in ("first", "second")]
     assert load(runs)["variant"].to_list() == ["first", "second"]
+
+
+def test_prompts_without_an_answer_do_not_make_two_runs_one(tmp_path: Path) -> None:
+    overflow = replace(SAMPLE, id="kv/0@4096"), Reply("overflow", "", error="prompt too long")
+    failed = replace(SAMPLE, id="kv/0@8192"), Reply("error")
+    runs = [
+        make_run(tmp_path / name, [(SAMPLE, Reply("ok", f": {name}")), overflow, failed])
+        for name in ("first", "second")
+    ]
+    assert load(runs)["variant"].unique(maintain_order=True).to_list() == ["first", "second"]
+
+
+def test_two_unfinished_runs_are_two_runs(tmp_path: Path) -> None:
+    samples = [replace(SAMPLE, id=f"kv/{number}@2048") for number in range(48)]
+    runs = [make_run(tmp_path / name, [(one, Reply("ok", f": {name}")) for one in samples[:30]]) for name in "ab"]
+    for run in runs:
+        ledger = Ledger(run, this_worker())
+        ledger.plan(len(samples), samples, 1)
+        ledger.close()
+    assert load(runs).group_by("variant", maintain_order=True).len().rows() == [("a", 48), ("b", 48)]
+
+
+def test_labels_are_those_of_the_table(tmp_path: Path) -> None:
+    for name in ("old/lab-m", "new/lab-m", "other"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        make_run(tmp_path / name, [(SAMPLE, Reply("ok", f": {name}"))])
+    runs = [tmp_path / name for name in ("old/lab-m", "new/lab-m", "other")]
+    assert load(runs)["variant"].to_list() == ["old/lab-m", "new/lab-m", "other"]
+    assert list(labels(runs).values()) == [("tiny", "lab/m", name) for name in ("old/lab-m", "new/lab-m", "other")]
+    assert {run.variant for run in read_replies(runs).runs} == {"old/lab-m", "new/lab-m", "other"}
 
 
 def test_different_replies_to_one_sample_are_refused(tmp_path: Path) -> None:

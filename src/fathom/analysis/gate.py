@@ -85,6 +85,7 @@ class Flip:
         length: Length in tokens.
         sample: Its id.
         candidate: Score of the candidate, averaged over epochs.
+        suite: Name of its suite; ids may repeat in others.
     """
 
     task: str
@@ -92,6 +93,7 @@ class Flip:
     sample: str
     candidate: float
     baseline: float
+    suite: str = ""
 
 
 @readable
@@ -312,7 +314,14 @@ def flips_of(both: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
         both: The scores of both (``both_scored``).
     """
     flips = [
-        Flip(str(line["task"]), int(line["length"]), str(line["sample"]), line[SIDES[0]], line[SIDES[1]])
+        Flip(
+            str(line["task"]),
+            int(line["length"]),
+            str(line["sample"]),
+            line[SIDES[0]],
+            line[SIDES[1]],
+            suite=str(line["suite"]),
+        )
         for line in both.iter_rows(named=True)
         if (line[SIDES[0]] >= RIGHT) != (line[SIDES[1]] >= RIGHT)
     ]

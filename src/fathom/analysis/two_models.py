@@ -19,7 +19,7 @@ from fathom.analysis.grid import ALL, blank_cells
 from fathom.parallel.units import one_thread
 from fathom.printing import readable
 from fathom.stats.differences import Differences
-from fathom.stats.intervals import LEVEL, Interval, interval_of, kept_draws
+from fathom.stats.intervals import LEVEL, Interval, exact_interval, interval_of, kept_draws
 from fathom.stats.outcomes import Unanswered, not_asked, scored_rows, unmeasured
 from fathom.stats.ranks import MaxT, with_adjusted
 from fathom.types import FathomError
@@ -171,13 +171,16 @@ def _difference(pairing: Pairing, own: Comparison) -> Difference:
     known, drawn = pairing.differences(own.task)
     columns = list(range(len(known))) if own.length is None else [known.index(own.length)]
     (score_b, score_a), (draws_b, draws_a) = drawn.means(columns), drawn.sides(columns)
+    # As in reports, where those of a mean over several tasks are always drawn.
+    alone = [(task.first, task.second) for task in drawn.tasks if len(drawn.tasks) == 1]
+    exact = [exact_interval(side.at(columns)) for side in alone[0]] if alone else [None, None]
     return Difference(
         task=own.task,
         length=own.length,
         score_a=score_a,
         score_b=score_b,
-        interval_a=interval_of(draws_a, score_a),
-        interval_b=interval_of(draws_b, score_b),
+        interval_a=exact[1] or interval_of(draws_a, score_a),
+        interval_b=exact[0] or interval_of(draws_b, score_b),
         difference=own.difference,
         interval=own.interval,
         band=None,

@@ -164,7 +164,7 @@ def read_replies(
         raise FathomError(f"{', '.join(map(str, paths))}: no reply{of} to look at; run `fathom run` first")
     for suite in given:  # of rows files, only the name is known
         opened.setdefault(str(suite.manifest["suite"]), suite)
-    return Replies(tuple(_told_apart(runs)), _by_sample(every_reply), opened)
+    return Replies(tuple(runs), _by_sample(every_reply), opened)
 
 
 def _from_folder(
@@ -269,12 +269,3 @@ def _order(entry: Entry) -> tuple[str, str, int, list[tuple[int, str]]]:
     pieces = _NUMBER.split(entry.sample)
     natural = [(int(piece), "") if place % 2 else (0, piece) for place, piece in enumerate(pieces)]
     return entry.suite, entry.row.task, entry.row.length, natural
-
-
-def _told_apart(runs: Sequence[Run]) -> list[Run]:
-    """Runs of one model with equal settings, such as two checkpoints under one name, by the names of their folders."""
-    names = [(run.model, run.variant) for run in runs]
-    return [
-        replace(run, variant=", ".join(filter(None, (run.variant, run.name)))) if names.count(name) > 1 else run
-        for run, name in zip(runs, names, strict=True)
-    ]

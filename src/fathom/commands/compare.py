@@ -1,12 +1,12 @@
 """Compare two models: one sentence, scores and differences by length, tasks, and what flipped."""
 
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Suites, Unanswered, sources_of
+from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Suites, Unanswered, flags_of_figures, sources_of
 from fathom.options.declare import Read, arg, command, given, line_only, opt, unset
 from fathom.options.values import MaybePath
 from fathom.types import FathomError
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from fathom.report.two_models import Compared, FlippedReply, Side
 
 PAGE = "compare.html"
-SUFFIXES: dict[str, Literal["html", "markdown", "json"]] = {".html": "html", ".md": "markdown", ".json": "json"}
+SUFFIXES: dict[str, Literal["text", "html", "markdown", "json"]] = {
+    ".txt": "text",
+    ".html": "html",
+    ".md": "markdown",
+    ".json": "json",
+}
 
 
 def _given(sources: Sequence[Path | str] | Path | str) -> tuple[str, ...]:
@@ -70,6 +75,7 @@ def compare(options: CompareOptions) -> "Compared":
     from fathom.report.two_models import Compared
     from fathom.rows import scan, served, shared_contexts
     from fathom.rows.parts import ReadOptions
+    from fathom.rows.runs import labels
     from fathom.storage.atomic import whole_file
 
     paths, names = _paths_and_names(options.sources)
@@ -77,18 +83,19 @@ def compare(options: CompareOptions) -> "Compared":
     table = scan(paths, judge=options.judge, options=ReadOptions(tell=notes.append))
     how: dict[str, Any] = {**options.of(Known), "judge": options.judge, "seed": options.seed}
     rows = without_known(table, **how, tell=notes.append).rows
-    a, b = _sides(paths, names, rows)
+    a, b = _sides(paths, names, rows, table.origins)
     ours = [rows.filter(model=side.model, variant=side.variant) for side in (a, b)]
     result = two_models(*ours, unanswered=options.unanswered, seed=options.seed)
-    folders = [Path(source) for side in (a, b) for source in side.sources]
+    sources = list(dict.fromkeys(Path(source) for side in (a, b) for source in side.sources))
+    suites = {path: suite for path, (suite, *_) in labels(paths).items()}
     compared = Compared(
         result,
         a,
         b,
-        flipped=tuple(_flipped(result, (a, b), ours, options.suites)),
-        notes=(*notes, *served(folders), *shared_contexts(folders), *_one_name(a, b)),
+        flipped=tuple(_flipped(result, (a, b), ours, suites, options.suites)),
+        notes=(*notes, *served(sources), *shared_contexts(sources), *_one_name(a, b)),
         made=(("Command", _command(options)), *((side.name, ", ".join(side.sources)) for side in (a, b))),
-        link=_link(options, folders),
+        link=_link(options, sources),
     )
     if options.out is not None:
         with whole_file(options.out) as stream:
@@ -111,31 +118,49 @@ def main(line: CompareOptions) -> None:
         print(remark)
     if not line.quiet:
         show(compared.tables())
-    sources = [source for side in (compared.a, compared.b) for source in side.sources]
+    sources = _with_replies(Path(source) for side in (compared.a, compared.b) for source in side.sources)
     if line.out is not None:
         print(line.out)
     else:
         tell(f"{_command(line)} -o {PAGE} writes a page with the curves")
-    tell(
-        f"{shlex.join(['fathom', 'browse', *dict.fromkeys(sources), '--only', 'differ'])} shows the replies that differ"
-    )
+    if sources:
+        browse = shlex.join(["fathom", "browse", *map(str, sources), "--only", "differ"])
+        tell(f"{browse} shows the replies that differ")
 
 
 def _paths_and_names(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
     """Run folders and rows files, and names of models among them."""
     paths = [Path(source) for source in sources if Path(source).exists()]
     names = [source for source in sources if not Path(source).exists()]
+    first = sources_of(sources[:1])
+    if len(sources) == 3 and len(first) > 1:
+        # Where the command is given, a file may have the name of a run.
+        known = _names_in(first)
+        if all(own in known or own in names for own in sources[1:]):
+            return list(first), list(sources[1:])
     if not paths:
-        first = names[0] if names else ""
-        raise FathomError(f"{first}: no such run or rows file; give two of them, or a folder of runs and two names")
+        raise FathomError(
+            f"{''.join(names[:1])}: no such run or rows file; give two of them, or a folder of runs and two names"
+        )
     if names and len(names) != 2:
         raise FathomError(f"{', '.join(names)}: no such run folder or rows file; names of runs are given two at a time")
     return list(sources_of(paths)), names
 
 
-def _sides(paths: Sequence[Path], names: Sequence[str], rows: "pl.DataFrame") -> "tuple[Side, Side]":
+def _names_in(runs: Sequence[Path]) -> set[str]:
+    """The names of runs: labels, models and folders."""
+    from fathom.report.two_models import Side
+    from fathom.rows.runs import labels
+
+    named = labels(runs).items()
+    return {name for run, (_, model, variant) in named for name in _names(Side("", model, variant, (str(run),)))}
+
+
+def _sides(
+    paths: Sequence[Path], names: Sequence[str], rows: "pl.DataFrame", origins: Sequence[tuple[str, str, str]]
+) -> "tuple[Side, Side]":
     """The two models, in the order in which they are given."""
-    sides = _every_side(paths, rows)
+    sides = _every_side(paths, rows, origins)
     chosen = [_by_name(name, sides) for name in names] if names else list(sides)
     if len(chosen) != 2 or chosen[0] == chosen[1]:
         listed = ", ".join(repr(side.name) for side in sides) or "none"
@@ -146,25 +171,28 @@ def _sides(paths: Sequence[Path], names: Sequence[str], rows: "pl.DataFrame") ->
     return chosen[0], chosen[1]
 
 
-def _every_side(paths: Sequence[Path], rows: "pl.DataFrame") -> "list[Side]":
+def _every_side(paths: Sequence[Path], rows: "pl.DataFrame", origins: Sequence[tuple[str, str, str]]) -> "list[Side]":
     """Each model and variant, in the order of the sources."""
+    from fathom.plugins.names import system_name
     from fathom.report.two_models import Side
-    from fathom.rows.runs import labels
+    from fathom.rows.runs import is_run
     from fathom.runfile.manifest import read_manifest
     from fathom.runfile.progress import status
 
-    folders: dict[tuple[str, str], list[Path]] = {}
-    systems = rows.select("model", "variant").unique(maintain_order=True).rows()
-    for path, (_, model, variant) in labels(paths).items():
-        # Runs of one model that nothing else tells apart have the names of their folders.
-        named = ", ".join(filter(None, (variant, path.resolve().name)))
-        folders.setdefault((model, variant if (model, variant) in systems else named), []).append(path)
-    models = [model for model, _ in systems]
+    measured = rows.select("model", "variant").unique(maintain_order=True).rows()
+    given: dict[tuple[str, str], list[Path]] = {}
+    for path in paths:
+        for *system, origin in origins:
+            if tuple(system) in measured and Path(origin).is_relative_to(path):
+                own = given.setdefault((system[0], system[1]), [])
+                own += [] if path in own else [path]
+    given |= {system: [] for system in measured if system not in given}  # of a source that no path leads to
+    models = [model for model, _ in given]
     sides = []
-    for model, variant in systems:
-        own = folders.get((model, variant), [])
-        label = {read_manifest(folder).get("label") or "" for folder in own}
-        states = [status(folder) for folder in own]
+    for (model, variant), sources in given.items():
+        runs = [path for path in sources if is_run(path)]
+        label = {read_manifest(run).get("label") or "" for run in runs}
+        states = [state for run in runs if (state := status(run)) is not None]
         answering = rows.filter(model=model, variant=variant)["served"]
         sides.append(
             Side(
@@ -172,7 +200,7 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame") -> "list[Side]":
                 label=label.pop() if len(label) == 1 else "",
                 model=model,
                 variant=variant,
-                sources=tuple(map(str, own or [path for path in paths if path.is_file()])),
+                sources=tuple(map(str, sources)),
                 finished=sum(state.finished for state in states) if states else None,
                 planned=sum(state.total for state in states) if states else None,
                 served=tuple(sorted(set(filter(None, answering)))),
@@ -180,7 +208,12 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame") -> "list[Side]":
         )
     labelled = [side.label for side in sides if side.label]
     # A label is a name if no other run has it.
-    return [replace(side, name=side.label) if labelled.count(side.label) == 1 else side for side in sides]
+    sides = [replace(side, name=side.label) if labelled.count(side.label) == 1 else side for side in sides]
+    names = [side.name for side in sides]
+    return [
+        replace(side, name=system_name(side.model, side.variant)) if names.count(side.name) > 1 else side
+        for side in sides
+    ]
 
 
 def _by_name(name: str, sides: "Sequence[Side]") -> "Side":
@@ -190,11 +223,11 @@ def _by_name(name: str, sides: "Sequence[Side]") -> "Side":
     matching = [side for side in sides if name in _names(side)]
     if len(matching) == 1:
         return matching[0]
+    every = [each for side in sides for each in set(_names(side))]
     if matching:
-        listed = ", ".join(repr(side.name) for side in matching)
-        raise FathomError(f"{name!r} is the name of several runs: {listed}; give one of these")
-    known = dict.fromkeys(each for side in sides for each in _names(side))
-    raise unknown("run", name, known, see="fathom compare --help")
+        alone = [next((each for each in _names(side) if every.count(each) == 1), side.name) for side in matching]
+        raise FathomError(f"{name!r} is the name of several runs; give one of {', '.join(map(repr, alone))}")
+    raise unknown("run", name, dict.fromkeys(every), see="fathom compare --help")
 
 
 def _names(side: "Side") -> list[str]:
@@ -202,7 +235,8 @@ def _names(side: "Side") -> list[str]:
     from fathom.plugins.names import system_name
 
     folders = [path.resolve().name for path in map(Path, side.sources) if path.is_dir()]
-    return [*filter(None, side.variant.split(", ")), *folders, side.model, system_name(side.model, side.variant)]
+    whole = system_name(side.model, side.variant)
+    return [*filter(None, (side.label, *side.variant.split(", "))), *folders, side.model, side.variant or whole, whole]
 
 
 def _one_name(a: "Side", b: "Side") -> list[str]:
@@ -218,45 +252,70 @@ def _one_name(a: "Side", b: "Side") -> list[str]:
 
 
 def _flipped(
-    result: "TwoModels", sides: "Sequence[Side]", rows: "Sequence[pl.DataFrame]", suites: Sequence[Path]
+    result: "TwoModels",
+    sides: "Sequence[Side]",
+    rows: "Sequence[pl.DataFrame]",
+    named: Mapping[Path, str],
+    suites: Sequence[Path],
 ) -> "list[FlippedReply]":
     """The flipped samples with question, gold answer and both replies."""
     from fathom.browse.texts import Texts
     from fathom.report.two_models import flipped_reply
 
     flips = [*result.lost, *result.gained]
-    wanted = {flip.sample for flip in flips}
-    a, b = (_texts(side, own, wanted, suites) for side, own in zip(sides, rows, strict=True))
+    wanted = {(flip.suite, flip.sample) for flip in flips}
+    a, b = (_texts(side, own, wanted, named, suites) for side, own in zip(sides, rows, strict=True))
     made, nothing = [], Texts("", "", "")
     for flip in flips:
-        first, second = a.get(flip.sample, nothing), b.get(flip.sample, nothing)
+        first, second = (texts.get((flip.suite, flip.sample), nothing) for texts in (a, b))
         texts = (first.question or second.question, first.gold or second.gold)
         made.append(flipped_reply(flip, *texts, (first.reply, second.reply)))
     return made
 
 
 def _texts(
-    side: "Side", rows: "pl.DataFrame", wanted: "Collection[str]", suites: Sequence[Path]
-) -> "Mapping[str, Texts]":
-    """The texts of some samples of a run; of a rows file, which has no replies, what was extracted from them."""
+    side: "Side",
+    rows: "pl.DataFrame",
+    wanted: Collection[tuple[str, str]],
+    named: Mapping[Path, str],
+    suites: Sequence[Path],
+) -> "dict[tuple[str, str], Texts]":
+    """The texts of some samples of a run; of a rows file, which has no replies, what was extracted from them.
+
+    Args:
+        wanted: Suite and id of each sample.
+        named: The suite of each run folder.
+    """
     from fathom.browse.texts import Texts, texts_of
 
-    folders = [path for path in map(Path, side.sources) if path.is_dir()]
-    stored = [texts_of(folder, wanted, suites) for folder in folders]
-    own = rows.filter(rows["sample"].is_in(list(wanted))).unique("sample", keep="first")
-    extracted = {
-        str(sample): Texts("", str(target or ""), str(answer or ""))
-        for sample, target, answer in own.select("sample", "target", "answer").iter_rows()
+    texts = {
+        (str(suite), str(sample)): Texts("", str(target or ""), str(answer or ""))
+        for suite, sample, target, answer in rows.unique(["suite", "sample"], keep="first")
+        .select("suite", "sample", "target", "answer")
+        .iter_rows()
+        if (suite, sample) in wanted
     }
-    return extracted | {sample: texts for run in stored for sample, texts in run.items()}
+    for folder in map(Path, side.sources):
+        if folder in named:
+            asked = {sample for suite, sample in wanted if suite == named[folder]}
+            own = texts_of(folder, asked, suites)
+            texts |= {(named[folder], sample): text for sample, text in own.items()}
+    return texts
 
 
-def _link(options: CompareOptions, folders: "Sequence[Path]") -> "Callable[[Replies], str] | None":
+def _with_replies(sources: Iterable[Path]) -> list[Path]:
+    """Sources of which there are pages of replies: no results of other programs."""
+    from fathom.rows.runs import is_foreign
+
+    return [path for path in dict.fromkeys(sources) if not is_foreign(path)]
+
+
+def _link(options: CompareOptions, sources: Sequence[Path]) -> "Callable[[Replies], str] | None":
     """Write the pages of the replies, and give what makes addresses of them; None without ``--replies``."""
     from fathom.commands.report import linked_replies
 
-    return linked_replies(list(dict.fromkeys(folders)), options.replies, options.out, options.suites, options.judge)
+    return linked_replies(_with_replies(sources), options.replies, options.out, options.suites, options.judge)
 
 
 def _command(options: CompareOptions) -> str:
-    return shlex.join(["fathom", "compare", *options.sources])
+    return shlex.join(["fathom", "compare", *options.sources, *flags_of_figures(options)])

@@ -5,10 +5,10 @@ import shlex
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from urllib.parse import quote
 
-from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Suites, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Suites, Unanswered, flags_of_figures
 from fathom.options.declare import command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, paths_of
 from fathom.types import FathomError
@@ -101,13 +101,8 @@ def report(options: ReportOptions) -> "Report":
 
 def _command(options: ReportOptions) -> str:
     """The command without what does not change its figures; of absolute paths, which name people, only the end."""
-    given: dict[str, Any] = options.record()["options"]
     sources = list(map(_without_folders, paths_of(options.sources)))
-    flags = []
-    for name in ("seed", "judge", "unanswered", "filter", "threshold", "panel"):
-        for value in given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]:
-            flags += [f"--{name}", _without_folders(value)] if value is not None else []
-    return shlex.join(["fathom", "report", *sources, *flags])
+    return shlex.join(["fathom", "report", *sources, *map(_without_folders, flags_of_figures(options))])
 
 
 def _without_folders(value: object) -> str:

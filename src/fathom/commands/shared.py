@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from fathom.options.declare import Config, Options, arg, at_least, hidden, line_only, opt, unset
 from fathom.options.values import (
@@ -121,6 +121,16 @@ Unanswered: TypeAlias = Annotated[
 ]
 Seed: TypeAlias = Annotated[int, opt("Seed of the bootstrap.", check=at_least(0))]
 Tell: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Called with notes that readers of the results need.")]
+
+
+def flags_of_figures(options: Options) -> list[str]:
+    """The options that were given and change the figures of results, as on a command line."""
+    given: dict[str, Any] = options.record()["options"]
+    flags = []
+    for name in ("seed", "judge", "unanswered", "filter", "threshold", "panel"):
+        for value in given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]:
+            flags += [f"--{name}", str(value)] if value is not None else []
+    return flags
 
 
 class Known(Options, kw_only=True):

@@ -26,6 +26,7 @@ class Replies(NamedTuple):
     length: int | None = None
     status: str = ""
     sample: str = ""
+    suite: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,7 @@ class FlippedReply:
         gold: The gold answer.
         reply_a: What the first replied.
         reply_b: What the second replied.
+        suite: Name of its suite; ids may repeat in others.
     """
 
     task: str
@@ -98,6 +99,7 @@ class FlippedReply:
     gold: str = ""
     reply_a: str = ""
     reply_b: str = ""
+    suite: str = ""
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,9 @@ class Compared:
         return rendered(content, link=self.link)
 
     def text(self, format: str) -> str:
-        """The comparison as ``html``, ``markdown`` or ``json``."""
+        """The comparison as ``text``, ``html``, ``markdown`` or ``json``."""
+        if format == "text":
+            return f"{self!r}\n"
         if format == "html":
             return self.html()
         return self.markdown() if format == "markdown" else as_json(self.numbers()) + "\n"
@@ -337,7 +341,7 @@ def _flip_table(name: str, title: str, flips: Sequence[FlippedReply], most: int,
             Cell(
                 printable(flip.sample),
                 below=(f"{printable(task_title(flip.task))}, {words.length(flip.length)}",),
-                replies=Replies("", "", sample=flip.sample),
+                replies=Replies("", "", sample=flip.sample, suite=flip.suite),
             ),
             *map(text, (flip.question, flip.gold)),
             text(flip.reply_a, flip.score_a),
@@ -358,8 +362,9 @@ def flipped_reply(flip: Flip, question: str, gold: str, replies: tuple[str, str]
         gold: The gold answer.
         replies: What the first and the second replied.
     """
-    texts = map(_shortened, (question, gold, *replies))
-    return FlippedReply(flip.task, flip.length, flip.sample, flip.baseline, flip.candidate, *texts)
+    asked, answer, first, second = map(_shortened, (question, gold, *replies))
+    about = flip.task, flip.length, flip.sample, flip.baseline, flip.candidate
+    return FlippedReply(*about, asked, answer, first, second, flip.suite)
 
 
 def _shortened(text: str, most: int = SHORT) -> str:

@@ -78,8 +78,8 @@ def scan(
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
     ``variant``: the run's own variant (its label, ``thinking``), the settings that differ, the server's address if
-    nothing else differs, and the name of the folder if even that is the same. Suites with equal names but different
-    content get part of their fingerprint added to their name.
+    nothing else differs, and the name of the folder if even that is the same, with those above it that tell it apart.
+    Suites with equal names but different content get part of their fingerprint added to their name.
     Duplicate replies (a run and the rows file made from it) count once.
 
     Args:
@@ -99,17 +99,16 @@ def scan(
         if not path.exists():
             raise no_run(path)
     others = {path: program for path in paths if (program := _origin(path, options)) is not None}
-    manifests = {path: read_manifest(path) for path in paths if path.is_dir() and path not in others}
-    variants, names = _variants(manifests), _suite_names(manifests)
-    chosen = choose_judges(list(manifests), judge)
+    named = labels(paths)
+    chosen = choose_judges(list(named), judge)
     held = RowSources()
     for path in paths:
         if path in others:
             continue
-        if path in manifests:
-            renamed = {"variant": variants[path], "suite": names[path]}
-            frame = _frame(path, manifests[path], rule, chosen).with_columns(
-                pl.lit(value, dtype=pl.String).alias(name) for name, value in renamed.items()
+        if path in named:
+            frame = _frame(path, read_manifest(path), rule, chosen).with_columns(
+                pl.lit(value, dtype=pl.String).alias(name)
+                for name, value in zip(("suite", "model", "variant"), named[path], strict=True)
             )
             held.add(frame.with_columns(origin=pl.lit(str(path))))
         else:
@@ -120,7 +119,10 @@ def scan(
     place = ", ".join(map(str, paths))
     parts = held.parts() or [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
     together = RowsTable(pl.concat(parts), place, held, lambda: chain.from_iterable(map(in_slices, parts)))
-    return _without_duplicates(together)
+    table = _without_duplicates(together)
+    origins = together.rows.select("model", "variant", "origin").unique(maintain_order=True)
+    table.origins = tuple(together.read(origins).rows())
+    return table
 
 
 def read_foreign(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> pl.DataFrame:
@@ -409,9 +411,6 @@ def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]
 def _without_duplicates(table: RowsTable) -> RowsTable:
     """The rows without those that are equal to an earlier one, and without their origin.
 
-    Two run folders with replies of their own to the same samples are two runs, such as those of two checkpoints under
-    one name: the variants of both get the names of their folders, so that they are not taken for one.
-
     Args:
         table: Rows with the column ``origin``.
 
@@ -426,8 +425,6 @@ def _without_duplicates(table: RowsTable) -> RowsTable:
         return table.each(lambda rows, _: rows.drop("origin"))
     numbered = table.rows.with_row_index(NUMBER)
     several = table.read(numbered.filter(key.is_in(pl.Series(again).implode())).select(NUMBER, "origin", *SAME_REPLY))
-    names = _names_of_runs(several)
-    several = _renamed(several.lazy(), names).collect()
     kept = several.unique(SAME_REPLY, keep="first", maintain_order=True)
     twice = kept.filter(pl.struct(_KEY).is_duplicated())
     if len(twice):
@@ -443,48 +440,9 @@ def _without_duplicates(table: RowsTable) -> RowsTable:
 
     def left(rows: pl.LazyFrame, start: int) -> pl.LazyFrame:
         numbered = rows.with_row_index(NUMBER, start)
-        return _renamed(numbered.filter(~pl.col(NUMBER).is_in(gone.implode())), names).drop(NUMBER, "origin")
+        return numbered.filter(~pl.col(NUMBER).is_in(gone.implode())).drop(NUMBER, "origin")
 
     return table.each(left)
-
-
-_SOURCE = ["model", "variant", "origin"]
-
-
-def _names_of_runs(several: pl.DataFrame) -> pl.DataFrame:
-    """What is added to the variants of models of which there are several runs: the name of each folder.
-
-    Folders with the same replies to some samples are copies of one run, and their variants stay.
-
-    Args:
-        several: The rows of samples with several replies.
-
-    Returns:
-        ``model``, ``variant``, ``origin`` and ``name``.
-    """
-    replies = several.select(*SAME_REPLY, "origin").unique(maintain_order=True)
-    shared = replies.group_by(SAME_REPLY).agg(pl.col("origin").n_unique().alias("sources"), pl.col("origin").first())
-    copied = shared.filter(pl.col("sources") > 1).select("model", "variant").unique()
-    alone = several.group_by(*_KEY, "origin").agg(pl.struct(SAME_REPLY).n_unique().alias("replies"))
-    repeated = alone.filter(pl.col("replies") > 1).select("model", "variant").unique()
-    sources = several.select(_SOURCE).unique(maintain_order=True)
-    files = sources.filter([not is_run(Path(place)) for place in sources["origin"]]).select("model", "variant")
-    for others in (copied, repeated, files):
-        sources = sources.join(others, on=["model", "variant"], how="anti", maintain_order="left")
-    names = [Path(place).resolve().name for place in sources["origin"]]
-    named = sources.with_columns(pl.Series("name", names, dtype=pl.String))
-    # Folders of the same name are told apart by their whole paths.
-    alike = pl.struct("model", "variant", "name").is_duplicated()
-    return named.with_columns(pl.when(alike).then("origin").otherwise("name").alias("name"))
-
-
-def _renamed(rows: pl.LazyFrame, names: pl.DataFrame) -> pl.LazyFrame:
-    """Rows with the names of runs added to their variants."""
-    if names.is_empty():
-        return rows
-    joined = rows.join(names.lazy(), on=_SOURCE, how="left", maintain_order="left")
-    whole = pl.concat_str(pl.when(pl.col("variant") != "").then(pl.col("variant") + ", ").otherwise(pl.lit("")), "name")
-    return joined.with_columns(variant=pl.when(pl.col("name").is_null()).then("variant").otherwise(whole)).drop("name")
 
 
 def labels(paths: Sequence[Path]) -> dict[Path, tuple[str, str, str]]:
@@ -494,8 +452,48 @@ def labels(paths: Sequence[Path]) -> dict[Path, tuple[str, str, str]]:
         paths: The paths given to ``load``; rows files are ignored.
 
     Raises:
-        FathomError: A folder holds no run.
+        FathomError: A folder holds no run, or its files are damaged.
     """
     manifests = {path: read_manifest(path) for path in run_folders(paths)}
     variants, suites = _variants(manifests), _suite_names(manifests)
+    for fellows in _grouped(manifests, lambda path, manifest: (manifest["model"], variants[path])):
+        for path, name in _tails(_own_replies({path: suites[path] for path in fellows})).items():
+            variants[path] = f"{variants[path]}, {name}" if variants[path] else name
     return {path: (suites[path], str(manifest["model"]), variants[path]) for path, manifest in manifests.items()}
+
+
+def _own_replies(suites: Mapping[Path, str]) -> list[Path]:
+    """The runs with replies of their own to the same samples, such as those of two checkpoints under one name.
+
+    Runs with an equal reply to a sample are copies of one run: none of them is named. Prompts that were not sent or
+    not answered have no reply.
+
+    Args:
+        suites: Runs of one model and variant, with the suite of each.
+    """
+    named = list(suites.values())
+    places: dict[tuple[object, ...], set[Path]] = {}
+    known: dict[tuple[object, ...], Path] = {}
+    for path, suite in suites.items():
+        if named.count(suite) < 2:
+            continue
+        for stored in chain(replies(path), unasked(path)):
+            reply, key = stored.reply, (suite, stored.sample, stored.epoch)
+            places.setdefault(key, set()).add(path)
+            if reply.status not in ("error", "overflow"):
+                same = (*key, stored.prompt_hash, reply.status, reply.text, reply.tokens_out, reply.seconds)
+                if known.setdefault(same, path) != path:
+                    return []
+    several = set[Path]().union(*(folders for folders in places.values() if len(folders) > 1))
+    return [path for path in suites if path in several]
+
+
+def _tails(folders: Sequence[Path]) -> dict[Path, str]:
+    """The names of folders, with as many of those above as tell them apart; no whole paths, which name machines."""
+    parts = {folder: folder.resolve().parts for folder in folders}
+    names = {}
+    for folder, own in parts.items():
+        others = set(parts.values()) - {own}
+        size = next(size for size in range(1, len(own) + 1) if own[-size:] not in {other[-size:] for other in others})
+        names[folder] = Path(*own[-size:]).as_posix()
+    return names

@@ -55,7 +55,10 @@ class RowsTable:
     Attributes:
         rows: The rows, with the columns of ``SCHEMA``; nothing is read until they are collected.
         place: Their origin, for messages.
+        origins: Each model and variant with the run folder or file that has rows of it, as far as it is known.
     """
+
+    origins: tuple[tuple[str, str, str], ...] = ()
 
     def __init__(
         self,

@@ -60,7 +60,7 @@
   }
 
   async function fill(whole, entries, section, wanted) {
-    const pairs = entries.flatMap((a, n) => entries.slice(n + 1).map((b) => [a, b]));
+    const pairs = entries.flatMap((a, n) => entries.slice(n + 1).map((b) => [b, a]));
     const tested = await Promise.all(pairs.map(async ([a, b]) => ({ a, b, rows: await fathom.differences(whole, a, b) })));
     if (!wanted()) return null;
     section.replaceChildren(

@@ -40,11 +40,11 @@
 
   const corner = (text) => h("th", { scope: "col", class: "text" }, fathom.unseen(text));
 
-  // Scores of entries side by side and, of two, the difference of the first and the second.
-  const gapHeads = (entries) => (entries.length === 2 ? ["Difference, points"] : []);
+  // Scores of entries side by side and, of two, the second minus the first, as `fathom compare` has it.
+  const gapHeads = (entries) => (entries.length === 2 ? ["Second minus first, points"] : []);
   function scoreCells(entries, at) {
     const scores = entries.map(at);
-    const gap = scores.every(Boolean) ? h("td", null, fathom.points(scores[0][0] - (scores[1] || scores[0])[0])) : fathom.absent();
+    const gap = scores.every(Boolean) ? h("td", null, fathom.points((scores[1] || scores[0])[0] - scores[0][0])) : fathom.absent();
     return [...scores.map((est) => fathom.scoreCell(est)), ...(entries.length === 2 ? [gap] : [])];
   }
 

@@ -45,7 +45,7 @@
       found = fathom.filtered(list, all, state);
     }
     const runs = fathom.shownRuns(list, state);
-    let entry = state.sample ? all.find((one) => nameOf(one) === state.sample) || all.find((one) => one.id === state.sample) : null;
+    let entry = state.sample ? all.find((one) => nameOf(one) === state.sample) || all.find((one) => one.id === state.sample && (!state.suite || list.suites[one.suite] === state.suite)) : null;
     const wide = matchMedia("(min-width: 60rem)").matches;
     if (!entry && !state.sample && wide) entry = found[0];
     place = entry ? found.indexOf(entry) : -1;
