@@ -94,6 +94,7 @@ def test_filters_narrow_the_table_and_say_so(opened: Open) -> None:
     tab.get_by_label("Find a model").fill("")
     tab.get_by_role("checkbox", name="published").uncheck()
     expect(tab).to_have_url(re.compile(re.escape("from=measured,submitted")))
+    expect(tab.locator("table.board tbody button.badge", has_text="published")).to_have_count(0)
     assert set(tab.locator("table.board tbody button.badge").all_inner_texts()) == {"measured", "submitted"}
     tab.get_by_role("checkbox", name="complete only").check()
     expect(tab).to_have_url(re.compile(re.escape("complete=1")))
@@ -237,6 +238,23 @@ def test_lines_are_chosen_and_compared(opened: Open) -> None:
     assert tab.locator("svg.drawing").count() == 2
 
 
+def test_charts_say_their_values_under_the_pointer_and_by_keys(opened: Open) -> None:
+    tab = opened("#/compare?board=leader-128k&lines=line-1,line-5")
+    chart = tab.locator("figure.plate svg.drawing").first
+    mark = chart.locator(".mark").first
+    mark.hover(force=True)
+    expect(tab.locator("#value")).to_have_text(re.compile(r".+, .+: [\d.]+%"))
+    tab.mouse.move(0, 0)
+    expect(tab.locator("#value")).to_be_empty()
+    chart.focus()
+    tab.keyboard.press("End")
+    last = tab.locator("#value").inner_text()
+    tab.keyboard.press("ArrowLeft")
+    assert tab.locator("#value").inner_text() not in ("", last)
+    tab.keyboard.press("Escape")
+    expect(tab.locator("#value")).to_be_empty()
+
+
 def test_no_more_than_six_lines_are_compared(opened: Open) -> None:
     tab = opened()
     boxes = tab.locator("table.board td.pick input")
@@ -256,7 +274,7 @@ def test_a_model_shows_all_its_scores(opened: Open) -> None:
     first = sections.first
     assert first.locator("table.scores").first.locator("tbody tr").count() == 8  # overall, six categories, LongScore
     assert first.locator("table.profile tbody tr").count() == 12
-    assert first.get_by_role("img").count() == 2
+    assert first.get_by_role("application").count() == 2
     assert "Temperature" in first.inner_text()
     assert "470 answered" in first.inner_text()
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -184,7 +185,8 @@ def rendered(content: Content, *, link: Callable[[Replies], str] | None = None, 
     environment.filters["soft"] = soft
     environment.filters["kind"] = lambda part: type(part).__name__
     environment.filters["address"] = lambda replies: link(replies) if link and replies else ""
-    script = Markup("".join(_resource(environment, name) for name in ("theme.js", "values.js")))
+    values = files("fathom.web").joinpath("values.js").read_text("utf-8")
+    script = Markup(_resource(environment, "theme.js") + values)
     text = environment.get_template("page.html.j2").render(
         systems=[Mark(system.name, *style(number)[1:]) for number, system in enumerate(content.systems)],
         title=printable(content.title),

@@ -11,8 +11,9 @@
   /** Number of distinct styles. */
   fathom.SERIES = DASHES.length;
 
-  fathom.mark = (n, x, y, size = 1) =>
-    s("path", { class: "mark s" + n, d: MARKS[n], transform: `translate(${round(x)} ${round(y)}) scale(${size})` });
+  /** A mark of a series; `said` is its value for pointer and keyboard. */
+  fathom.mark = (n, x, y, said = "") =>
+    s("path", { class: "mark s" + n, d: MARKS[n], transform: `translate(${round(x)} ${round(y)})` }, said ? s("title", null, said) : null);
   fathom.stroke = (n, path) => s("path", { class: "stroke s" + n, d: path, "stroke-dasharray": DASHES[n] || null });
   fathom.label = (x, y, text, anchor = "middle", name = "") => s("text", { x: round(x), y: round(y), "text-anchor": anchor, class: name }, text);
 
@@ -21,8 +22,11 @@
   fathom.path = (points) => points.map(([x, y], n) => (n ? "L" : "M") + round(x) + " " + round(y)).join("");
 
   /** A drawing with a name; `wide` and `high` in its own units. */
-  fathom.drawing = (wide, high, name, ...children) =>
-    s("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": name, class: "drawing" }, ...children);
+  fathom.drawing = function (wide, high, name, ...children) {
+    const drawing = s("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": name, class: "drawing" }, ...children);
+    fathom.values(drawing);
+    return drawing;
+  };
 
   /** What the colours mean. */
   fathom.key = (names) =>
@@ -102,7 +106,7 @@
       series.length < 4 && shown.map((one, n) => band(one.points, x, y, n)),
       shown.map((one, n) => [
         one.points.length > 1 && fathom.stroke(n, fathom.path(one.points.map(([length, est]) => [x(length), y(est[0])]))),
-        one.points.length <= 20 && one.points.map(([length, est]) => fathom.mark(n, x(length), y(est[0]))),
+        one.points.length <= 20 && one.points.map(([length, est]) => fathom.mark(n, x(length), y(est[0]), `${one.name}, ${fathom.tokens(length)}: ${fathom.said(est)}`)),
       ]));
   };
 

@@ -67,9 +67,9 @@
   function dot({ entry, cost, score }, x, y, best) {
     const ends = fathom.ends(entry.overall);
     return s("g", { class: best ? "point best" : "point" },
-      s("title", null, `${fathom.entryName(entry)}: ${fathom.said(entry.overall)}, ${fathom.dollars(cost)} per reply`),
       ends && s("path", { class: "arm", d: `M${fathom.round(x(cost))} ${fathom.round(y(ends[0]))}V${fathom.round(y(ends[1]))}` }),
-      s("circle", { class: "dot", cx: fathom.round(x(cost)), cy: fathom.round(y(score)), r: best ? 5 : 3.6 }));
+      s("circle", { class: "dot", cx: fathom.round(x(cost)), cy: fathom.round(y(score)), r: best ? 5 : 3.6 },
+        s("title", null, `${fathom.entryName(entry)}: ${fathom.said(entry.overall)}, ${fathom.dollars(cost)} per reply`)));
   }
 
   // Names of the front that do not overlap; the best first.

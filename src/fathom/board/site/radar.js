@@ -24,10 +24,10 @@
       titles.map((_, n) => s("path", { class: "grid", d: fathom.path([at(n, 0), at(n, 1)]) })),
       [0.5, 1].map((level) => fathom.label(x + 4, y - size.radius * level + 11, fathom.percent(level, 0), "start", "small")),
       titles.map((title, n) => label(named(title, titles.length), at(n, 1), angle(n), size)),
-      series.map((one, n) => outline(one.scores, at, n, series.length)));
+      series.map((one, n) => outline(one, titles, at, n, series.length)));
   };
 
-  function outline(scores, at, n, among) {
+  function outline({ name, scores }, titles, at, n, among) {
     const points = scores.map((value, k) => (value === null ? null : at(k, value)));
     const whole = points.every(Boolean);
     // A category without a score is a gap, not a corner at 0.
@@ -35,7 +35,7 @@
     return [
       whole && among < 4 && s("path", { class: "band s" + n, d: pieces[0] }),
       pieces.map((piece) => fathom.stroke(n, piece)),
-      points.map((point) => point && fathom.mark(n, point[0], point[1])),
+      points.map((point, k) => point && fathom.mark(n, point[0], point[1], `${name}, ${fathom.plain(titles[k])}: ${fathom.percent(scores[k])}%`)),
     ];
   }
 

@@ -1,5 +1,5 @@
 // The value of a mark under the pointer, and by arrow keys in a chart that has the focus.
-(function () {
+(function (fathom) {
   var box = document.createElement("div"), shown = null;
   box.id = "value";
   box.setAttribute("role", "status");
@@ -44,7 +44,8 @@
     return best;
   }
   document.addEventListener("scroll", function () { if (shown) place(shown); }, true);
-  document.querySelectorAll("figure svg, .map svg").forEach(function (svg) {
+  // Prepare a chart whose marks have titles.
+  fathom.values = function (svg) {
     var marks = Array.prototype.map.call(svg.querySelectorAll("title"), function (title) {
       var mark = { shape: title.parentNode, text: title.textContent };
       title.remove();
@@ -86,5 +87,6 @@
         show(to);
       }
     });
-  });
-})();
+  };
+  document.querySelectorAll("figure svg, .map svg").forEach(fathom.values);
+})(window.fathom = window.fathom || {});
