@@ -296,7 +296,7 @@ def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:
     page = browser.new_context(viewport={"width": 390, "height": 844}, java_script_enabled=False).new_page()
     wide = []
     for path in sorted(site.rglob("*.html")):
-        page.goto(path.as_uri(), wait_until="domcontentloaded")
+        page.goto(path.as_uri(), wait_until="load")
         if page.evaluate(
             f"() => {{ {BOXED}; return document.querySelector('.md-container').scrollWidth > innerWidth; }}"
         ):
