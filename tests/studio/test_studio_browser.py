@@ -165,7 +165,7 @@ def test_what_was_typed_survives_the_server(tab: Page, place: str) -> None:
             tab.keyboard.press("1")
             tab.click("text=Send the review")
             tab.wait_for_selector("text=Your review is stored.")
-            tab.wait_for_function("Object.keys(localStorage).length === 0")
+            until(lambda: bool(tab.evaluate("Object.keys(localStorage).length === 0")))
         (mine,) = store.sample("s-2").reviews
         assert [one.mark for one in mine.verdicts] == ["wrong", "right"]
         assert mine.round == sample.round
