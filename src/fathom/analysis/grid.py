@@ -82,7 +82,7 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     cells = _cells(over_suites(scored), "length")
     if (cells["task"] == ALL).any():
         raise FathomError(f"A task is named {ALL!r}, the reserved name of the mean over tasks. Rename it in the rows.")
-    documents = (facet("context") == "alone") & facet("evidence").is_null()  # and not needles
+    documents = (facet("context") == "alone") & facet("evidence").ne_missing("needles")
     over_gold = counted(rows.filter(is_side_row(), documents), unanswered)
     alone = _cells(over_suites(over_gold))
     lost: dict[tuple[object, ...], Unmeasured]

@@ -247,10 +247,8 @@ def _of_suite(folder: Path) -> Iterator[tuple[str, str, bool]]:
 
 
 def _is_side(sample: Sample) -> bool:
-    """Whether a sample is closed-book or has a truncated prompt."""
-    return (sample.length == 0 and sample.facets.get("context") in ("none", "alone")) or not (
-        sample.whole or sample.length == 0
-    )
+    """Whether a sample is a control or has a truncated prompt."""
+    return not sample.whole if sample.length else sample.facets.get("context") in ("none", "alone")
 
 
 def _of_lines(path: Path) -> Iterator[tuple[str, str, bool]]:
