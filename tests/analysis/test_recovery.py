@@ -14,6 +14,8 @@ from simulated import row
 
 from fathom import api
 from fathom.analysis import KINDS, Recovery, average_scores, breakdown, curve, longscore, position, recovery, steady
+from fathom.report.measure import measure
+from fathom.report.sections.recovery import SECTION
 from fathom.rows import to_frame
 from fathom.suites.suitefile import open_suite
 from fathom.types import Facet, Row, Status
@@ -212,3 +214,14 @@ def test_names_of_contexts_are_those_that_builds_write(tmp_path: Path) -> None:
     api.build("passkey", tmp_path / "suite", lengths="1k", items=1, closed_book=True, alone=True, padded=1)
     contexts = {sample.facets.get("context") for sample in open_suite(tmp_path / "suite").samples()}
     assert contexts == {None, "alone", "padded"}  # a passkey cannot be asked without its context
+
+
+def test_a_cause_is_named_only_if_the_largest_loss_is_clear() -> None:
+    def cause(scores: Mapping[str, float], items: int) -> str:
+        rows = [row for item in range(items) for row in item_of(item, scores)]
+        return SECTION.finding(measure(to_frame(rows))).partition("; ")[2]
+
+    assert cause({"full": 0.4, "alone": 1, "none": 0, "padded": 1}, 30).endswith("lost to finding the evidence.")
+    assert cause({"full": 0.4, "alone": 1, "none": 0}, 30).endswith("lost to length and finding the evidence.")
+    # Less is lost to reasoning than to length, which is not clear with so few items.
+    assert cause({"full": 0.58, "alone": 0.96, "none": 0, "padded": 0.79}, 4) == ""

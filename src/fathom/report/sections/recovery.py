@@ -174,11 +174,12 @@ def _finding(results: Results) -> str:
 
 
 def _cause(result: Recovery) -> str:
-    """Where most points are lost; "" if no loss is clear."""
+    """Where most points are lost; "" if the largest loss is not clear."""
     finding = "finding the evidence" if result.by_length else "length and finding the evidence"
     losses = {"reasoning": result.reasoning, "length": result.by_length, finding: result.finding}
-    clear = {name: part.value for name, part in losses.items() if part and part.interval.low > 0}
-    return f"; most points are lost to {max(clear, key=lambda name: clear[name])}" if clear else ""
+    known = {name: part for name, part in losses.items() if part}
+    most = max(known, key=lambda name: known[name].value)
+    return f"; most points are lost to {most}" if known[most].interval.low > 0 else ""
 
 
 SECTION = Section(
