@@ -110,6 +110,8 @@ class Gate:
         lost: Samples that only the baseline got right.
         gained: Samples that only the candidate got right.
         gaps: What could not be compared.
+        looks: ``one``: the errors hold for one look at finished runs; ``any``: for all looks together
+            (``fathom.analysis.sequential``).
     """
 
     decision: Decision
@@ -120,6 +122,7 @@ class Gate:
     lost: tuple[Flip, ...] = ()
     gained: tuple[Flip, ...] = ()
     gaps: tuple[str, ...] = ()
+    looks: Literal["one", "any"] = "one"
 
 
 @one_thread()
@@ -149,29 +152,57 @@ def gate(
     Raises:
         FathomError: A side has no rows or those of several models, or ``margin`` or ``alpha`` is not in (0, 1).
     """
+    rows, absent = both_sides(candidate, baseline, margin=margin, alpha=alpha, at=at)
+    gaps = absent + _gaps(scored_rows(rows, unanswered))
+    if not gaps:
+        rows = _with_absent_as_zero(rows)
+    gaps += chosen_replies(rows, most_asked_again)
+    claims = _claims(rows, unanswered, margin, seed)
+    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
+    lost, gained = flips_of(both_scored(scored))
+    gaps += nothing_to_lose(scored, margin) if claims else ()
+    decided = decided_claims(claims, margin, alpha)
+    decision, reason = decision_of(decided, gaps, margin, alpha, math.ceil(math.log(alpha) / math.log(1 - margin)))
+    return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
+
+
+def both_sides(
+    candidate: pl.DataFrame, baseline: pl.DataFrame, *, margin: float, alpha: float, at: Sequence[int] | None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The rows of both sides, and why they cannot be compared: other suites, or lengths without a sample.
+
+    Raises:
+        FathomError: See :func:`gate`.
+    """
     for name, value in (("margin", margin), ("alpha", alpha)):
         if not 0 < value < 1:
             raise FathomError(f"{name} {value:g}: expected a fraction above 0 and below 1, for instance 0.03")
     rows = pl.concat([side_rows(candidate, SIDES[0]), side_rows(baseline, SIDES[1])])
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))
-    gaps = _gaps(scored_rows(rows, unanswered), [length for length in at or () if length not in set(rows["length"])])
-    if not gaps:
-        rows = _with_absent_as_zero(rows)
-    gaps += tuple(
+    known = set(rows["length"])
+    gaps = [f"no sample has the length {format_length(length)}" for length in at or () if length not in known]
+    suites = [set(rows.filter(model=name)["suite"]) for name in SIDES]
+    if all(suites) and not set.intersection(*suites):
+        gaps.append("they are runs of different suites")
+    return rows, tuple(gaps)
+
+
+def chosen_replies(rows: pl.DataFrame, most: float) -> tuple[str, ...]:
+    """Sides of which more than a share of the replies may have been asked for more than once, in words."""
+    return tuple(
         f"the {name} was {again}, so {CHOSEN}; most_asked_again states the share that is accepted"
         for name in SIDES
-        if (again := asked_again(rows.filter(model=name), most_asked_again))
+        if (again := asked_again(rows.filter(model=name), most))
     )
-    claims = _claims(rows, unanswered, margin, seed)
-    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
-    lost, gained = flips_of(both_scored(scored))
-    score = float(scored.filter(model=SIDES[1])["value"].to_numpy().mean()) if claims else 0.0
-    if claims and score <= margin:
-        gaps += (f"the baseline scores {100 * score:.1f}, so it has no {100 * margin:g} points to lose",)
-    decided = _decided(claims, margin, alpha)
-    decision, reason = _decision(decided, gaps, margin, alpha)
-    return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
+
+
+def nothing_to_lose(scored: pl.DataFrame, margin: float) -> tuple[str, ...]:
+    """Whether the baseline scores too little to lose the margin, in words."""
+    score = float(scored.filter(model=SIDES[1])["value"].to_numpy().mean())
+    if score > margin:
+        return ()
+    return (f"the baseline scores {100 * score:.1f}, so it has no {100 * margin:g} points to lose",)
 
 
 def side_rows(rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -257,7 +288,7 @@ def _one_sided(p_value: float, in_direction: bool) -> float:
     return p_value / 2 if in_direction else 1 - p_value / 2
 
 
-def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
+def decided_claims(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
     """The claims with adjusted p-values and what each shows."""
     adjusted = holm(np.array([claim.p_worse for claim in claims]), tests=len(claims))
     decided = []
@@ -271,12 +302,12 @@ def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Clai
     return tuple(decided)
 
 
-def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
-    """Other suites, lengths without samples, and tasks and lengths of which a side lacks the scores of some samples."""
-    gaps = [f"no sample has the length {format_length(length)}" for length in absent]
+def _gaps(asked: pl.DataFrame) -> tuple[str, ...]:
+    """Tasks and lengths of which a side lacks the scores of some samples; none if they share no suite."""
     suites = [set(asked.filter(model=name)["suite"]) for name in SIDES]
     if all(suites) and not set.intersection(*suites):
-        return (*gaps, "they are runs of different suites")
+        return ()
+    gaps = []
     cell, sample = ["task", "length"], ["suite", "task", "length", "sample"]
     for name in SIDES:
         scores = pl.col("value").filter(model=name).count()
@@ -331,7 +362,18 @@ def flips_of(both: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
     )
 
 
-def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float) -> tuple[Decision, str]:
+def decision_of(
+    claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float, least: int
+) -> tuple[Decision, str]:
+    """What decided claims show together, and why.
+
+    Args:
+        claims: The claims, each with its decision.
+        gaps: What could not be compared, in words.
+        margin: Largest accepted loss, as a fraction.
+        alpha: Level of the tests.
+        least: Items that a claim needs to pass even if both score alike on each.
+    """
     points = f"{100 * margin:g} points"
     if failed := [claim for claim in claims if claim.decision == "FAIL"]:
         worst = min(failed, key=lambda claim: claim.difference)
@@ -342,7 +384,6 @@ def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha
     if gaps:
         return "INCONCLUSIVE", "; ".join(gaps)
     if open_ := [claim.name for claim in claims if claim.decision != "PASS"]:
-        least = math.ceil(math.log(alpha) / math.log(1 - margin))
         few = any(claim.clusters < least for claim in claims)
         more = f"it takes at least {least:,} items, even without a loss" if few else "more items would decide it"
         return "INCONCLUSIVE", f"a loss of {points} cannot be excluded: {', '.join(open_)}; {more}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.shared import Json, JudgeOfRows, Seed, Tell, Unanswered
 from fathom.options.declare import arg, at_least, command, line_only, opt, unset
 from fathom.options.values import MaybePath, Tokens
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.analysis.gate import Gate
@@ -25,6 +26,10 @@ class GateOptions(Json):
     ] = 0.03
     at: Annotated[Tokens, opt("Only these lengths, for instance 32k.")] = unset
     alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = 0.05
+    sequential: Annotated[
+        bool,
+        opt("The errors hold for any number of looks, while replies come; without it, for one look at finished runs."),
+    ] = False
     unanswered: Unanswered = "zero"
     most_asked_again: Annotated[
         float,
@@ -48,17 +53,23 @@ def gate(options: GateOptions) -> "Gate":
     loss is significant and larger than the margin. INCONCLUSIVE (3): neither, or there is nothing to compare.
     """
     from fathom.analysis.gate import gate
+    from fathom.analysis.sequential import sequential_gate
     from fathom.report.gate import write_junit
     from fathom.report.reading import tell_shared, tell_unfinished
     from fathom.rows import load
     from fathom.rows.parts import ReadOptions
 
+    if options.sequential and options.unanswered != "zero":
+        raise FathomError("sequential: unanswered replies count 0; leave out `unanswered`, or `sequential` for one look")
     paths = [Path(options.candidate), Path(options.baseline)]
     tell_unfinished(paths, options.tell)
     tell_shared(paths, options.tell)
     candidate, baseline = (load([path], judge=options.judge, options=ReadOptions(tell=options.tell)) for path in paths)
-    how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed", "most_asked_again")}
-    decided = gate(candidate, baseline, **how)
+    how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "most_asked_again")}
+    if options.sequential:
+        decided = sequential_gate(candidate, baseline, **how)
+    else:
+        decided = gate(candidate, baseline, **how, unanswered=options.unanswered, seed=options.seed)
     if options.junit is not None:
         write_junit(decided, options.junit)
     return decided

@@ -16,13 +16,19 @@ from fathom.storage.atomic import whole_file
 SHOWN = 10
 """Flipped samples of each direction that are shown; JSON has all of them."""
 
+LOOKS = {
+    "one": "They hold for one look at finished runs; with --sequential for any number of looks.",
+    "any": "Intervals and p hold at all looks together, also while replies come.",
+}
+"""What the errors of a gate hold for."""
+
 
 def tables(gate: Gate) -> list[Table]:
     """The claims, and the samples that flipped; differences are candidate minus baseline."""
     about = (
         f"Candidate minus baseline in percentage points, paired, with 95% intervals. Margin {100 * gate.margin:g} "
         f"points, level {gate.alpha:g}. p worse: that the candidate is worse (Holm over all claims); p margin: "
-        "against a loss of the margin or more."
+        f"against a loss of the margin or more. {LOOKS[gate.looks]}"
     )
     columns = (
         Column("Claim", number=False),

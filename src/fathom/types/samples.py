@@ -1,5 +1,6 @@
 """Samples, and the scores of replies to them."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -61,6 +62,22 @@ class Sample:
     def whole(self) -> bool:
         """Whether it is a question with its whole context: no control, and not truncated."""
         return is_whole(self.length, self.facets)
+
+
+def place_of(task: str, item: str, cluster: Facet | None = None) -> bytes:
+    """Where an item stands among those of its task in the order in which they are asked: as good as at random.
+
+    Nobody chooses it, it is known before the first reply, and it does not depend on which other items there are. So
+    what is finished at any moment is a random part of a task, whatever the order of a suite (hard items last, say).
+    Items of one cluster stand next to each other.
+
+    Args:
+        task: Name of the task.
+        item: Name of the item.
+        cluster: The facet ``cluster``, if the item has one.
+    """
+    name = f"{task}\x1f{item}" if cluster is None else f"\x1f{cluster}"
+    return hashlib.sha256(name.encode(errors="surrogatepass")).digest()
 
 
 def is_whole(length: int, facets: Mapping[str, Facet]) -> bool:

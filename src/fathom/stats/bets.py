@@ -1,0 +1,88 @@
+"""Evidence about a mean that may be looked at after every item: a wealth that grows by bets on each.
+
+A test whose p-value is computed again and again, while replies come, finds a difference sooner or later where there is
+none. A bettor cannot: who stakes at most what he has on a mean below its bound multiplies his money by 20 at any time
+with a probability of at most 1/20 (Ville 1939; Waudby-Smith and Ramdas 2024, "Estimating means of bounded random
+variables by betting", JRSS B 86). So money of 1/alpha is evidence at level alpha whenever it is looked at.
+
+The bettor divides his money among five fixed stakes, from a sixth of the largest possible one up to it, so that one of
+them suits any difference.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import numpy as np
+
+from fathom.stats.intervals import Floats, Interval
+
+STAKES = 5
+LARGEST = 0.98
+"""The largest stake, as a share of that which can lose everything."""
+SMALLEST = 0.1
+"""What the stakes would begin with, as a share of the largest: the five are its powers .8, .6, .4, .2 and 0."""
+_HALVINGS = 40
+
+
+def evidence_above(values: Floats | Sequence[float], bound: float, ends: Sequence[int] | None = None) -> float:
+    """The largest money so far of a bettor on a mean above a bound, as its logarithm.
+
+    Args:
+        values: Values of -1 to 1 in an order that was fixed before they were seen, shape (N,). Given those before, each
+            has the same expected value; or within each round the values of one stratum each, whose mean is asked for.
+        bound: The null hypothesis is that the mean is at most this, above -1 and below 1.
+        ends: The numbers of values after which it may be looked at (the ends of rounds); by default after each.
+
+    Returns:
+        At least 0, the money at the start. If the null hypothesis is true, it is ever log(1 / alpha) with a probability
+        of at most alpha.
+    """
+    places = np.arange(1, len(values) + 1) if ends is None else np.asarray(ends, dtype=np.int64)
+    if not len(places):
+        return 0.0
+    # A stake times (value - bound) is at least -LARGEST. For the mean of a round the product over its strata is at most
+    # that of equal expected values, as a geometric mean is at most the arithmetic one.
+    stakes = LARGEST / (1 + bound) * SMALLEST ** (1 - np.arange(1, STAKES + 1) / STAKES)
+    grown = np.cumsum(np.log1p(np.outer(stakes, np.asarray(values) - bound)), axis=1)[:, places - 1]
+    return max(0.0, float(np.logaddexp.reduce(grown, axis=0).max()) - math.log(STAKES))
+
+
+def evidence_below(values: Floats | Sequence[float], bound: float, ends: Sequence[int] | None = None) -> float:
+    """The same of a bettor on a mean below a bound."""
+    return evidence_above(-np.asarray(values), -bound, ends)
+
+
+def interval_at_any_look(
+    lows: Floats | Sequence[float], highs: Floats | Sequence[float], level: float, ends: Sequence[int] | None = None
+) -> Interval:
+    """The means that neither of two bettors has excluded: an interval that holds at all looks together.
+
+    Args:
+        lows: The values, or the lowest that unknown ones may have, in [-1, 1], shape (N,).
+        highs: The same values, or the highest that unknown ones may have.
+        level: Probability with which the mean is in all of them, for instance 0.95.
+        ends: See :func:`evidence_above`.
+    """
+    enough = math.log(2 / (1 - level))
+
+    def furthest(values: Floats) -> float:
+        low, high = -1.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if evidence_above(values, middle, ends) >= enough:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    return Interval(furthest(np.asarray(lows)), -furthest(-np.asarray(highs)))
+
+
+def items_without_loss(margin: float, alpha: float) -> int:
+    """The number of items after which a loss of the margin is excluded if both models score alike on each."""
+    wanted = math.log(1 / alpha)
+    few, enough = 0, 1
+    while evidence_above(np.zeros(enough), -margin) < wanted:
+        few, enough = enough, 2 * enough
+    return bisect_left(range(enough), wanted, few, key=lambda items: evidence_above(np.zeros(items), -margin))

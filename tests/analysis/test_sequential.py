@@ -1,0 +1,172 @@
+"""The gate that may be looked at after every reply."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_gate import decisions, drawn, side
+
+from fathom.analysis.sequential import sequential_gate
+from fathom.stats.bets import evidence_above, evidence_below, interval_at_any_look, items_without_loss
+from fathom.stats.outcomes import NOT_ASKED
+from fathom.types import FathomError
+from fathom.types.samples import place_of
+
+
+def plain_money(values: list[float], bound: float) -> float:
+    """The largest money of the bettor, by plain multiplication."""
+    shares = [0.1**0.8, 0.1**0.6, 0.1**0.4, 0.1**0.2, 1.0]
+    money, most = [0.2] * 5, 1.0
+    for value in values:
+        money = [
+            own * (1 + 0.98 / (1 + bound) * share * (value - bound)) for own, share in zip(money, shares, strict=True)
+        ]
+        most = max(most, sum(money))
+    return most
+
+
+@given(st.lists(st.floats(-1, 1), max_size=30), st.floats(-0.9, 0.9))
+def test_money_is_that_of_plain_multiplication(values: list[float], bound: float) -> None:
+    assert math.exp(evidence_above(values, bound)) == pytest.approx(plain_money(values, bound), rel=1e-9)
+    assert evidence_below(values, bound) == evidence_above([-value for value in values], -bound)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
+def test_the_interval_holds_what_no_bettor_excludes(values: list[float]) -> None:
+    interval = interval_at_any_look(values, values, 0.95)
+    for inside in np.linspace(interval.low, interval.high, 5)[1:-1]:
+        assert evidence_above(values, inside) < math.log(40) + 1e-6
+        assert evidence_below(values, inside) < math.log(40) + 1e-6
+    assert interval.low - 1e-9 <= interval.high
+
+
+def test_equal_scores_need_a_number_of_items_that_grows_as_the_margin_shrinks() -> None:
+    numbers = [items_without_loss(margin, 0.05) for margin in (0.2, 0.1, 0.05, 0.03)]
+    assert numbers == sorted(numbers)
+    for margin, number in zip((0.2, 0.1, 0.05, 0.03), numbers, strict=True):
+        assert plain_money([0.0] * number, -margin) >= 20 > plain_money([0.0] * (number - 1), -margin)
+
+
+def test_more_items_than_needed_pass_and_fewer_do_not() -> None:
+    enough = items_without_loss(0.1, 0.05)
+    for items, decision in ((enough, "PASS"), (enough - 1, "INCONCLUSIVE")):
+        right = {1024: np.ones(items), 2048: np.ones(items)}
+        found = sequential_gate(side(right), side(right), margin=0.1)
+        assert found.decision == decision
+        assert (f"it takes at least {enough} items" in found.reason) == (decision == "INCONCLUSIVE")
+        assert {claim.items for claim in found.claims} == {items}
+        assert found.looks == "any"
+
+
+def test_a_loss_at_one_length_fails_and_is_named() -> None:
+    found = sequential_gate(drawn(1, 600, {4096: 0.3}), drawn(2, 600), margin=0.03)
+    assert found.decision == "FAIL"
+    assert decisions(found)["kv at 4k"] == "FAIL"
+    assert decisions(found)["kv at 1k"] != "FAIL"
+    claim = next(claim for claim in found.claims if claim.length == 4096)
+    assert claim.interval.low < -0.24 * 0.9 < claim.interval.high
+
+
+def unfinished(rows: pl.DataFrame, items: set[str]) -> pl.DataFrame:
+    """The rows of a run in which some items are still to be asked."""
+    waits = pl.col("item").is_in(items)
+    return rows.with_columns(
+        value=pl.when(~waits).then("value"),
+        status=pl.when(waits).then(pl.lit("error")).otherwise("status"),
+        detail=pl.when(waits).then(pl.lit(f"{NOT_ASKED}.")).otherwise("detail"),
+    )
+
+
+def test_only_items_before_the_first_that_is_still_to_come_count() -> None:
+    """What is finished early may be finished early because it is easy."""
+    candidate, baseline = drawn(1, 300), drawn(2, 300)
+    order = sorted(set(candidate["item"]), key=lambda item: place_of("kv", item))
+    for waiting in ({order[120]}, set(order[120:]), {order[120], order[250]}):
+        found = sequential_gate(unfinished(candidate, waiting), baseline, margin=0.03)
+        assert {claim.items for claim in found.claims} == {120}
+        whole = sequential_gate(
+            *(rows.filter(pl.col("item").is_in(order[:120])) for rows in (candidate, baseline)), margin=0.03
+        )
+        assert [claim.difference for claim in found.claims] == [claim.difference for claim in whole.claims]
+        assert [claim.p_margin for claim in found.claims] == [claim.p_margin for claim in whole.claims]
+
+
+def test_deleted_replies_of_the_candidate_are_still_to_come() -> None:
+    candidate, baseline = drawn(1, 300), drawn(2, 300)
+    order = sorted(set(candidate["item"]), key=lambda item: place_of("kv", item))
+    found = sequential_gate(candidate.filter(pl.col("item") != order[9]), baseline, margin=0.03)
+    assert {claim.items for claim in found.claims} == {9}
+
+
+def test_a_failed_reply_counts_as_the_worst_for_either_decision() -> None:
+    right = {1024: np.ones(60)}
+    rows = side(right)
+    failed = rows.with_columns(
+        value=pl.when(pl.col("item") != rows["item"][3]).then("value"),
+        status=pl.when(pl.col("item") != rows["item"][3]).then("status").otherwise(pl.lit("error")),
+    )
+    (claim,) = sequential_gate(failed, rows, margin=0.1).claims
+    (wrong,) = sequential_gate(
+        rows.with_columns(value=pl.col("value") * (pl.col("item") != rows["item"][3])), rows, margin=0.1
+    ).claims
+    assert claim.p_margin == wrong.p_margin > claim.p_worse - 1
+    assert claim.p_worse == 1
+    assert claim.difference == pytest.approx(-0.5 / 60)
+
+
+def test_the_claims_are_those_of_the_gate_for_one_look() -> None:
+    right = np.ones(30)
+    tasks = (("kv", (1024, 2048)), ("qa", (1024, 2048)))
+    rows = pl.concat([side(dict.fromkeys(lengths, right), task=task) for task, lengths in tasks])
+    found = sequential_gate(rows, rows, margin=0.2)
+    assert list(decisions(found)) == ["all tasks", "all tasks at 1k", "all tasks at 2k", "kv", "qa"]
+
+
+def test_an_easy_task_with_many_items_does_not_hide_a_loss() -> None:
+    def of(loss: float) -> pl.DataFrame:
+        many = side({1024: np.ones(400)})
+        few = side({1024: (np.random.default_rng(5).random(100) >= loss)})
+        return pl.concat([many, few.with_columns(task=pl.lit("qa"))])
+
+    found = sequential_gate(of(0.5), of(0.0), margin=0.03)
+    overall = found.claims[0]
+    assert overall.name == "all tasks at 1k"
+    assert overall.difference == pytest.approx(found.claims[2].difference / 2)
+    assert found.claims[2].difference == pytest.approx(-0.5, abs=0.12)
+    assert found.decision == "FAIL"
+
+
+def test_a_cluster_is_one_bet() -> None:
+    rows = side({1024: np.ones(200)}).with_columns(
+        facets=pl.concat_str(pl.lit('{"cluster": "'), pl.int_range(pl.len()) // 10, pl.lit('"}'))
+    )
+    (claim,) = sequential_gate(rows, rows, margin=0.1).claims
+    assert (claim.clusters, claim.items) == (20, 200)
+    assert claim.decision == "INCONCLUSIVE"
+
+
+def test_unanswered_replies_cannot_be_dropped(tmp_path: Path) -> None:
+    from fathom.commands.gate import gate
+
+    with pytest.raises(FathomError, match="unanswered replies count 0"):
+        gate(tmp_path, baseline=tmp_path, sequential=True, unanswered="drop")
+
+
+@pytest.mark.slow
+def test_equal_models_are_rarely_failed_at_any_look_and_a_loss_of_the_margin_rarely_passes() -> None:
+    """At level .05 each happens in at most 5 of 100; 6 of 40 or more have a probability of 1.4%."""
+    failed = passed = 0
+    for seed in range(40):
+        found = sequential_gate(drawn(2 * seed + 1, 150), drawn(2 * seed + 2, 150), margin=0.05)
+        failed += any(claim.p_worse <= 0.05 for claim in found.claims)
+        rng = np.random.default_rng(seed)
+        lost = side({1024: (rng.random(300) >= 0.1)})
+        passed += sequential_gate(lost, side({1024: np.ones(300)}), margin=0.1).decision == "PASS"
+    assert failed < 6
+    assert passed < 6
