@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fathom.stats.bets import LARGEST, SMALLEST, STAKES
+from fathom.stats.bets import MONEY, STAKES
 
 Z = NormalDist().inv_cdf
 LENGTHS = {1: "one length", 5: "five lengths"}
@@ -33,13 +33,14 @@ def study(rng: np.random.Generator, items: int, lengths: int, setting: str, loss
     lower = np.array([NormalDist().inv_cdf(max(1e-9, share - loss)) for share in right]) * np.sqrt(1 + own**2)
     shared = 0.8 * rng.normal(size=(items, 1)) + 0.6 * rng.normal(size=(items, lengths))
     baseline, candidate = (shared + own * rng.normal(size=(items, lengths)) < edge for edge in (cut, lower))
-    return (candidate.astype(float) - baseline).mean(axis=1)
+    differences: np.ndarray = (candidate.astype(float) - baseline).mean(axis=1)
+    return differences
 
 
 def money(values: np.ndarray, bound: float) -> np.ndarray:
     """The bettor's money after each item, by plain multiplication."""
-    shares = SMALLEST ** (1 - np.arange(1, STAKES + 1) / STAKES)
-    return np.cumprod(1 + np.outer(LARGEST / (1 + bound) * shares, values - bound), axis=1).mean(axis=0)
+    grown: np.ndarray = MONEY @ np.cumprod(1 + np.outer(STAKES / (1 + bound), values - bound), axis=1)
+    return grown
 
 
 def first(reached: np.ndarray) -> float:

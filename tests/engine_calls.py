@@ -19,7 +19,7 @@ from fathom.suites.build import BuildConfig
 from fathom.suites.build import configure as _configure
 from fathom.suites.settings import BuildSettings
 
-CALLBACKS = ("confirm", "progress", "tell", "watch")
+CALLBACKS = ("confirm", "progress", "tell", "watch", "enough")
 LEAST = 256
 """The smallest window and length that users can give, in tokens."""
 

@@ -237,10 +237,11 @@ def test_equal_models_rarely_fail() -> None:
 
 
 @pytest.mark.slow
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from fathom.cli.app import command
     from fathom.options.line import run_line
 
+    monkeypatch.setenv("COLUMNS", "80")
     write_rows(drawn(1, 1500, {4096: 0.2}), tmp_path / "new.parquet")
     write_rows(drawn(2, 1500), tmp_path / "old.parquet")
     new, old, xml = str(tmp_path / "new.parquet"), str(tmp_path / "old.parquet"), tmp_path / "gate.xml"

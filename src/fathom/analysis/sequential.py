@@ -38,10 +38,12 @@ from fathom.stats.outcomes import (
     unmeasured,
 )
 from fathom.stats.side_rows import is_side_row
+from fathom.tokens.length import format_length
 from fathom.types.samples import place_of
 
 Cell: TypeAlias = tuple[str, int]
 """A task and a length in tokens."""
+_CELL = {"task": pl.String, "length": pl.Int64}
 
 
 class _Value(NamedTuple):
@@ -91,12 +93,12 @@ def sequential_gate(
     rows, gaps = both_sides(candidate, baseline, margin=margin, alpha=alpha, at=at)
     asked = scored_rows(rows.filter(~_waits()))
     gaps += chosen_replies(rows, most_asked_again)
+    unfit = [cell for cell in unmeasured(asked) if cell.reason == DOES_NOT_FIT]
     gaps += tuple(
-        f"the {cell.model} has no score for {cell.task} at {cell.length:,}: {cell}"
-        for cell in unmeasured(asked)
-        if cell.reason == DOES_NOT_FIT
+        f"the {cell.model} has no score for {cell.task} at {format_length(cell.length)}: {cell}" for cell in unfit
     )
-    values = _values(rows)
+    cells = pl.DataFrame([(cell.task, cell.length) for cell in unfit], schema=_CELL, orient="row")
+    values = _values(rows.join(cells, on=list(_CELL), how="anti", maintain_order="left"))
     claims = [
         claim for name, length, cells in _claims(values) if (claim := _claim(name, length, cells, values, margin))
     ]

@@ -60,7 +60,9 @@ def gate(options: GateOptions) -> "Gate":
     from fathom.rows.parts import ReadOptions
 
     if options.sequential and options.unanswered != "zero":
-        raise FathomError("sequential: unanswered replies count 0; leave out `unanswered`, or `sequential` for one look")
+        raise FathomError(
+            "sequential: unanswered replies count 0; leave out `unanswered`, or `sequential` for one look"
+        )
     paths = [Path(options.candidate), Path(options.baseline)]
     tell_unfinished(paths, options.tell)
     tell_shared(paths, options.tell)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.shared import Asking, Confirm, OnReply, Recorded, Watch, tell_answer
 from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
-from fathom.options.values import place_of
+from fathom.options.values import MaybePath, place_of
 from fathom.runfile.settings import RunSettings
 from fathom.suites.settings import Build
 from fathom.types import FathomError
@@ -64,7 +64,24 @@ class Machines(Options, kw_only=True):
     ] = None
 
 
-class RunOptions(RunSettings, Machines, Build, Recorded, Judge, Asking):
+class Until(Options, kw_only=True):
+    """Until it is decided."""
+
+    until: Annotated[
+        MaybePath,
+        opt(
+            "Stop as soon as it is decided whether the model is worse than this run or rows file, as `fathom gate "
+            "--sequential` decides it.",
+            metavar="BASELINE",
+        ),
+    ] = unset
+    margin: Annotated[
+        float, opt("With --until: largest accepted loss, as a fraction.", check=at_least(0, above=True))
+    ] = 0.03
+    alpha: Annotated[float, opt("With --until: level of the tests.", check=at_least(0, above=True))] = 0.05
+
+
+class RunOptions(RunSettings, Until, Machines, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -107,6 +124,8 @@ def run(options: RunOptions) -> "RunSummary":
     from fathom.run import run, run_folder
     from fathom.suites.subsetfile import read_subset
 
+    if options.until is not None and (options.shard or options.engine or options.batch):
+        raise FathomError("`until` looks at the replies of this process; leave out `shard`, `engine` and `batch`")
     if options.shard is not None or options.engine is not None:
         return _run_shards(options)
     if alone := [flag for flag, value in (("--shards", options.shards), ("--address", options.address)) if value]:
@@ -137,7 +156,24 @@ def _callbacks(options: RunOptions) -> "Callbacks":
     from fathom.run.runner import Callbacks
     from fathom.run.session import not_watched
 
-    return Callbacks(options.confirm, options.progress, options.tell, options.watch or not_watched)
+    enough = None if options.until is None else _enough(Path(options.until), options.margin, options.alpha)
+    return Callbacks(options.confirm, options.progress, options.tell, options.watch or not_watched, enough)
+
+
+def _enough(until: Path, margin: float, alpha: float) -> Callable[[Path], str]:
+    """Says what is decided of a run against a baseline."""
+    from fathom.analysis.sequential import sequential_gate
+    from fathom.rows import load
+
+    baseline = load([until])
+
+    def enough(folder: Path) -> str:
+        decided = sequential_gate(load([folder]), baseline, margin=margin, alpha=alpha)
+        if decided.decision == "INCONCLUSIVE":
+            return ""
+        return f"{decided.decision}: {decided.reason} (fathom gate {folder} --baseline {until} --sequential)"
+
+    return enough
 
 
 def _run_shards(options: RunOptions) -> "RunSummary":

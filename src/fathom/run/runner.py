@@ -50,12 +50,15 @@ class Callbacks:
         progress: Called after every reply.
         tell: Called with a line about each batch.
         watch: Entered with the run folder and the number of connections while requests are sent.
+        enough: Called with the run folder before the first request and now and then, in another thread: why no more
+            replies are needed, or "".
     """
 
     confirm: Callable[[Preflight], bool] | None = None
     progress: Callable[[Progress], None] | None = None
     tell: Callable[[str], None] | None = None
     watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
+    enough: Callable[[Path], str] | None = None
 
 
 NO_CALLBACKS = Callbacks()
@@ -169,6 +172,7 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
         waits=_is_provider(how),
         tell=tell,
         watch=callbacks.watch,
+        enough=callbacks.enough,
         asked=asked_in(request.manifest),
     )
     with recorded(executor.out, client) as negotiation:

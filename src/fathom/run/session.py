@@ -39,6 +39,8 @@ CLAIM_POLL_SECONDS = 0.5
 FIRST_LOOK = 3
 """Replies after which what they show about the server is looked at; then after twice as many each time."""
 INCOMPLETE_SHARE = 0.05
+LOOK_SECONDS, LOOKING_SHARE = 1.0, 0.05
+"""Seconds between looks at whether replies enough are there, and the largest share of the time that they may take."""
 
 Job: TypeAlias = tuple[Sample, int]
 
@@ -99,6 +101,8 @@ class Work:
         asked: The model's name and the suite's tokenizer, which say what replies should show.
         facts: Streams the same samples in any order, perhaps without recipes; None to take ``samples``.
         watch: Entered with the run folder and the number of connections while requests are sent.
+        enough: Called with the run folder before the first request and now and then, in another thread: why no more
+            replies are needed, or "".
         committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
@@ -122,6 +126,7 @@ class Work:
     asked: RunTarget = UNKNOWN
     facts: Callable[[], Iterator[Sample]] | None = None
     watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
+    enough: Callable[[Path], str] | None = None
     committed: Callable[[str, int], Awaitable[None]] = yield_to_event_loop
 
 
@@ -143,6 +148,7 @@ class Session:
         self._total = total
         self._held: list[Job] = []
         self._noted: set[str] = set()
+        self._decided = ""
         self._look_at = FIRST_LOOK
         self._version = ledger.version()
         self._totals = ledger.totals()
@@ -153,18 +159,20 @@ class Session:
         Raises:
             FathomError: The run cannot continue, or a limit is reached; finished replies are kept.
         """
-        beat = asyncio.create_task(self._beat())
+        if await self._is_enough():
+            return
+        tasks = [asyncio.create_task(self._beat()), asyncio.create_task(self._look_for_end())]
         try:
             with self._work.watch(self._ledger.folder, self._work.terms.max_connections):
                 await self._ask_all()
                 # Raised here, so that what is shown of the run stays.
                 self._ledger.check_place()
-                if self._engine.stop:
+                if self._engine.stop and not self._decided:
                     raise FathomError(f"{self._engine.stop}; all finished replies are kept")
         finally:
-            beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await beat
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         health = self._engine.health
         if health.errors and self._totals.counts["error"] == self._totals.finished:
             raise ServerError(
@@ -184,6 +192,11 @@ class Session:
         """The final state."""
         self._totals = self._ledger.totals()
         counts, hints = self._totals.counts, []
+        if self._decided:
+            left = max(0, self._total - self._totals.finished)
+            tokens = round(left * self._totals.tokens_in / max(1, self._totals.finished))  # lengths grow evenly
+            spared = f"; {left:,} of {self._total:,} requests and about {tokens:,} prompt tokens were spared"
+            hints.append(self._decided + (spared if left else ""))
         served = [] if self._work.system is not None else self._ledger.served()
         capped = any(reply.status == "incomplete" and (reply.characters or reply.stop != "stop") for reply in served)
         if counts["incomplete"] > INCOMPLETE_SHARE * self._totals.finished and (capped or not served):
@@ -457,6 +470,28 @@ class Session:
             seconds=time.monotonic() - self._started,
             asked=self._asked,
         )
+
+    async def _is_enough(self) -> bool:
+        """Whether no more replies are needed, which ends the run."""
+        if self._work.enough is not None:
+            self._decided = await asyncio.to_thread(self._work.enough, self._ledger.folder)
+            self._engine.stop = self._engine.stop or self._decided
+        return bool(self._decided)
+
+    async def _look_for_end(self) -> None:
+        """Look now and then, for a small share of the time, whether replies enough are there."""
+        while self._work.enough is not None:
+            started = time.monotonic()
+            try:
+                if await self._is_enough():
+                    return
+            except FathomError:
+                pass  # a file that another process replaces can be read at the next look
+            except Exception as error:
+                why = unexpected_error_message(error)
+                self._work.tell(f"it cannot be decided while the run goes on, so all samples are asked: {why}")
+                return
+            await asyncio.sleep(max(LOOK_SECONDS, (time.monotonic() - started) / LOOKING_SHARE))
 
     async def _beat(self) -> None:
         while True:

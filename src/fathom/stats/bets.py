@@ -6,7 +6,7 @@ with a probability of at most 1/20 (Ville 1939; Waudby-Smith and Ramdas 2024, "E
 variables by betting", JRSS B 86). So money of 1/alpha is evidence at level alpha whenever it is looked at.
 
 The bettor divides his money among five fixed stakes, from a sixth of the largest possible one up to it, so that one of
-them suits any difference.
+them suits any difference. Most of it is on the largest, which suits scores that hardly differ.
 """
 
 import math
@@ -17,11 +17,10 @@ import numpy as np
 
 from fathom.stats.intervals import Floats, Interval
 
-STAKES = 5
-LARGEST = 0.98
-"""The largest stake, as a share of that which can lose everything."""
-SMALLEST = 0.1
-"""What the stakes would begin with, as a share of the largest: the five are its powers .8, .6, .4, .2 and 0."""
+STAKES = 0.98 * 0.1 ** np.array([0.8, 0.6, 0.4, 0.2, 0.0])
+"""The stakes, as shares of that which can lose everything."""
+MONEY = np.array([0.15, 0.15, 0.15, 0.15, 0.4])
+"""How much of the money is on each."""
 _HALVINGS = 40
 
 
@@ -41,11 +40,10 @@ def evidence_above(values: Floats | Sequence[float], bound: float, ends: Sequenc
     places = np.arange(1, len(values) + 1) if ends is None else np.asarray(ends, dtype=np.int64)
     if not len(places):
         return 0.0
-    # A stake times (value - bound) is at least -LARGEST. For the mean of a round the product over its strata is at most
+    # A stake times (value - bound) is above -1. For the mean of a round the product over its strata is at most
     # that of equal expected values, as a geometric mean is at most the arithmetic one.
-    stakes = LARGEST / (1 + bound) * SMALLEST ** (1 - np.arange(1, STAKES + 1) / STAKES)
-    grown = np.cumsum(np.log1p(np.outer(stakes, np.asarray(values) - bound)), axis=1)[:, places - 1]
-    return max(0.0, float(np.logaddexp.reduce(grown, axis=0).max()) - math.log(STAKES))
+    grown = np.cumsum(np.log1p(np.outer(STAKES / (1 + bound), np.asarray(values) - bound)), axis=1)[:, places - 1]
+    return max(0.0, float(np.logaddexp.reduce(grown + np.log(MONEY)[:, None], axis=0).max()))
 
 
 def evidence_below(values: Floats | Sequence[float], bound: float, ends: Sequence[int] | None = None) -> float:

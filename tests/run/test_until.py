@@ -1,0 +1,89 @@
+"""A run that stops as soon as replies enough are there."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from run_suites import make_suite
+
+from engine_calls import run
+from fathom.api import gate
+from fathom.api import run as run_by_api
+from fathom.rows import load, write_rows
+from fathom.run import session
+from fathom.runfile.store import replies
+from fathom.types import FathomError
+
+
+@pytest.fixture(autouse=True)
+def looks_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(session, "LOOKING_SHARE", math.inf)
+
+
+def test_it_ends_when_enough_is_there_and_the_same_call_asks_for_nothing_more(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, 400)
+
+    def enough(folder: Path) -> str:
+        return "PASS: it is enough" if len(list(replies(folder))) >= 5 else ""
+
+    for _ in range(2):
+        summary = run(suite, "fathom/first", out=tmp_path / "run", max_connections=1, enough=enough)
+        assert summary.progress is not None
+        assert 5 <= summary.progress.finished < 400
+        assert summary.hints[0].startswith("PASS: it is enough; ")
+        assert len(list(replies(tmp_path / "run"))) == summary.progress.finished
+    rest = run(suite, "fathom/first", out=tmp_path / "run", max_connections=1)
+    assert rest.progress is not None
+    assert rest.progress.finished == 400
+
+
+def test_a_look_that_fails_is_repeated(tmp_path: Path) -> None:
+    suite, looks = make_suite(tmp_path, 400), []
+
+    def enough(folder: Path) -> str:
+        looks.append(folder)
+        if len(looks) == 2:
+            raise FathomError("the file is being replaced")
+        return "FAIL: it is enough" if len(looks) > 2 else ""
+
+    summary = run(suite, "fathom/first", out=tmp_path / "run", max_connections=1, enough=enough)
+    assert summary.hints[0].startswith("FAIL: it is enough")
+
+
+def test_a_model_that_is_worse_fails_before_all_is_asked(tmp_path: Path) -> None:
+    suite, base = make_suite(tmp_path, 700), tmp_path / "base.parquet"
+    run_by_api(suite, "fathom/lexical", tmp_path / "base")
+    write_rows(load([tmp_path / "base"]).with_columns(value=pl.lit(1.0)), base)
+    summary = run_by_api(suite, "fathom/lexical", tmp_path / "run", until=base, margin=0.1, max_connections=1)
+    assert summary.progress is not None
+    assert summary.progress.finished < 700
+    (decided,) = [hint for hint in summary.hints if hint.startswith("FAIL")]
+    spared = 700 - summary.progress.finished
+    tokens = spared * summary.progress.tokens_in / summary.progress.finished
+    assert f"{spared} of 700 requests and about {tokens:,.0f} prompt tokens were spared" in decided
+    again = gate(tmp_path / "run", baseline=base, margin=0.1, sequential=True)
+    assert (again.decision, again.looks) == ("FAIL", "any")
+
+
+def test_a_defect_of_the_looks_is_told_and_all_is_asked(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, 20)
+    told: list[str] = []
+    looks = [""]
+    summary = run(
+        suite, "fathom/first", out=tmp_path / "run", max_connections=1, tell=told.append, enough=lambda _: looks.pop()
+    )
+    assert summary.progress is not None
+    assert summary.progress.finished == 20
+    assert any("cannot be decided while the run goes on" in line for line in told)
+
+
+@pytest.mark.parametrize("other", [{"shard": "1/2"}, {"batch": True}])
+def test_shards_and_batches_cannot_stop_early(tmp_path: Path, other: dict[str, Any]) -> None:
+    suite = make_suite(tmp_path, 2)
+    with pytest.raises(FathomError, match="`until` looks at the replies of this process"):
+        run_by_api(suite, "fathom/first", tmp_path / "run", until=tmp_path / "base", **other)
