@@ -68,6 +68,7 @@ from fathom.commands.likelihood import likelihood as likelihood
 from fathom.commands.list_ import catalogue as catalogue
 from fathom.commands.measure import measure as measure
 from fathom.commands.merge import merge as merge
+from fathom.commands.plan import plan as plan
 from fathom.commands.plot import plot as plot
 from fathom.commands.report import report as report
 from fathom.commands.rows import ORIGINS as ORIGINS

@@ -19,6 +19,7 @@ NAMES = (
         "doctor",
         "serve-local",
         "forecast",
+        "plan",
         "run",
         "merge",
         "status",

@@ -1,0 +1,119 @@
+"""Say how much to ask for a wanted interval or difference, and what it costs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.shared import Json, JudgeOfRows, Tell, Unanswered
+from fathom.options.declare import arg, at_least, command, given, opt, unset
+from fathom.options.values import MaybePath, Tokens
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from fathom.analysis.plan import Plan
+
+
+class PlanOptions(Json):
+    pilot: Annotated[
+        MaybePath, arg("Run folder or rows file of a pilot: 10 to 20 items of each task, twice if replies vary.")
+    ] = unset
+    _: KW_ONLY
+    half_width: Annotated[
+        float | None,
+        opt("Wanted half of a 95% interval, as a fraction: 0.05 is five points.", check=at_least(0, above=True)),
+    ] = None
+    difference: Annotated[
+        float | None, opt("A difference between two models that is to be found.", check=at_least(0, above=True))
+    ] = None
+    baseline: Annotated[MaybePath, opt("With --difference: run or rows of the other model, same suite.", "-b")] = unset
+    power: Annotated[float, opt("With --difference: probability of finding it.", check=at_least(0, above=True))] = 0.8
+    alpha: Annotated[float, opt("With --difference: level of the test.", check=at_least(0, above=True))] = 0.05
+    score: Annotated[
+        float | None,
+        opt(
+            "Without a pilot: the expected score; with --difference, the share of samples that only one of the models "
+            "gets right.",
+            check=at_least(0, above=True),
+        ),
+    ] = None
+    lengths: Annotated[Tokens, opt("Without a pilot: lengths, for instance 8k,32k,128k.")] = given(None)
+    tasks: Annotated[int, opt("Without a pilot: number of tasks.", check=at_least(1))] = 1
+    model: Annotated[
+        str | None, opt("Whose prices apply; by default what the pilot cost.", "-m", metavar="PROVIDER/NAME")
+    ] = None
+    max_connections: Annotated[int, opt("Requests in flight at once.", check=at_least(1))] = 16
+    unanswered: Unanswered = "zero"
+    judge: JudgeOfRows = None
+    tell: Tell = None
+
+
+@command(PlanOptions)
+def plan(options: PlanOptions) -> "Plan":
+    """Say how many items a wanted interval or difference takes, and what they cost.
+
+    A pilot shows where the uncertainty comes from: items, lengths, or replies to the same prompt. Without one, a score
+    is assumed. Nothing is sent.
+    """
+    from fathom.analysis.plan import Goal, Spending, plan_for, plan_from
+    from fathom.rows import load
+    from fathom.rows.parts import ReadOptions
+
+    for name, value in (("power", options.power), ("alpha", options.alpha), ("score", options.score)):
+        if value is not None and not 0 < value < 1:
+            raise FathomError(f"`{name}` {value:g}: expected a fraction above 0 and below 1")
+    goal = Goal(options.half_width, options.difference, options.power, options.alpha)
+    pricing = _pricing(options.model)
+    if options.pilot is None:
+        if options.score is None or not options.lengths:
+            raise FathomError(
+                "without a pilot, `score` and `lengths` say what to expect, for instance --score 0.7 --lengths 8k,32k"
+            )
+        lengths: Sequence[int] = options.lengths
+        spent = {
+            length: Spending(length, None, None if pricing is None else pricing(length, 0, 0)) for length in lengths
+        }
+        return plan_for(
+            goal, options.score, lengths, tasks=options.tasks, spent=spent, connections=options.max_connections
+        )
+    read = ReadOptions(tell=options.tell)
+    rows, baseline = (
+        None if path is None else load([Path(path)], judge=options.judge, options=read)
+        for path in (options.pilot, options.baseline)
+    )
+    assert rows is not None, "there is a pilot"
+    return plan_from(
+        rows,
+        goal,
+        baseline=baseline,
+        unanswered=options.unanswered,
+        pricing=pricing,
+        connections=options.max_connections,
+    )
+
+
+def _pricing(model: str | None) -> Callable[[float, float, float], float | None] | None:
+    from fathom.models.prices import find_price
+
+    if model is None:
+        return None
+    price = find_price(model)
+    return lambda read, written, cached: price.cost(round(read), round(written), round(cached))
+
+
+def main(line: PlanOptions) -> int:
+    """Print the plan."""
+    from fathom.options.terminal import print_json, tell
+    from fathom.report.plan import tables
+    from fathom.report.terminal import show
+
+    made = plan.body(line.but(tell=tell))
+    if line.as_json:
+        print_json(made)
+        return 0
+    first = made.steps[0]
+    print(f"{first.items:,} items of each task for {made.goal} of the {first.about}; {first.items_sure:,} to be sure.")
+    show(tables(made))
+    for note in made.unknown:
+        print(f"unknown: {note}")
+    return 0
