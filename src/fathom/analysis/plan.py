@@ -224,7 +224,7 @@ def plan_for(goal: Goal, score: float, lengths: Sequence[int], *, tasks: int, sp
         connections: Requests in flight at once.
     """
     of_item = score * (1 - score) if goal.half_width is not None else score
-    variance = Variance(None, None, None, of_item / tasks, one / tasks)
+    variance = Variance(None, None, None, of_item / tasks, of_item / tasks)
     made = [_Task("", 2, dict.fromkeys(lengths, variance), variance) for _ in range(tasks)]
     over = _step(f"mean over {len(lengths)} lengths", None, variance, goal, made, spent, connections)
     if goal.half_width is not None:
@@ -322,9 +322,8 @@ def _variance(
     weights /= weights.sum(axis=1, keepdims=True)
     values = np.append(means, ends)
     drawn = weights @ values**2 - (weights @ values) ** 2
-    return Variance(
-        item, item_length, replies, of_item, max(of_item, float(np.quantile(drawn, SURE)) * n / (n - 1) + once)
-    )
+    upper = float(np.quantile(drawn, SURE)) * n / (n - 1) + once
+    return Variance(item, item_length, replies, of_item, max(of_item, upper))
 
 
 def _together(variances: Sequence[Variance]) -> Variance:
@@ -416,9 +415,8 @@ def _with_repeats(
     best = max(1, round(math.sqrt(replies / rest * max(0.0, first - again) / again)))
     if best == 1:
         return []
-    asked = replace(
-        variance, of_item=rest + replies / best, upper=(rest + replies / best) * variance.upper / variance.of_item
-    )
+    of_item = rest + replies / best
+    asked = replace(variance, of_item=of_item, upper=of_item * variance.upper / variance.of_item)
     step = _step(f"each prompt {best} times, from the cache", None, asked, goal, tasks, spent, connections)
     share = (first + (best - 1) * again) / first if first else best
     return [
