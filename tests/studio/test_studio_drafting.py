@@ -270,10 +270,18 @@ def test_settings_are_checked_before_anything_is_sent() -> None:
         DraftSettings(count=0)
 
 
-def test_json_with_other_text_is_refused() -> None:
+def test_json_is_read_alone_or_in_one_fence_between_sentences() -> None:
     assert read_json(' {"a": [1, 2.5, null, true]} ') == {"a": [1, 2.5, None, True]}
+    assert read_json('Here they are:\n\n```json\n{"a": "```"}\n```\nThey differ in what they ask.') == {"a": "```"}
+    assert read_json("```\n{}\n```\nDone.") == {}
+    for reply in ("Here: {}", "{} Done.", "```json\n{}\n```\n```json\n{}\n```", "```\n{}", "a\n```\nb\n```\n{}"):
+        with pytest.raises(UnreadableReplyError, match="not JSON alone"):
+            read_json(reply)
+
+
+def test_many_fences_are_read_in_linear_time() -> None:
     with pytest.raises(UnreadableReplyError):
-        read_json("```json\n{}\n```\nDone.")
+        read_json("```json\n" * 100_000)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
+from fathom.studio.states import RefusedError
 from fathom.studio.store import Store
 from fathom.studio.tasks import standard_prompts
 from fathom.studio.types import (
@@ -43,6 +44,7 @@ from studio_stores import (
     content,
     create,
     person,
+    prompts,
     quick_hasher,
     review,
     to_answer_review,
@@ -163,10 +165,16 @@ def test_another_question_has_no_prompts_of_the_earlier_one(browser: Any, store:
     ann = browser("ann")
     page = "/samples/s-1"
     ann.send(page, f"{page}/edit", rationale="Another.")
-    assert store.sample("s-1").content.prompt_thinking == "Think: who?"
+    assert store.sample("s-1").content.prompt_thinking == prompts("Who lit the lamp?")[0]
     sent = ann.forms(page)[f"{page}/edit"] | {"question": "Who else?"}
     for _ in range(2):  # again after a lost response
         assert ann.client.post(f"{page}/edit", data=sent).status_code == 303
+    assert "The question does not stand in the prompt that asks for reasoning first" in ann.page(page)
+    now = store.sample("s-1")
+    with pytest.raises(RefusedError, match="does not stand in the prompt"):
+        store.act(SubmitForReview("s-1", now.version), person("ann"))
+    form = ann.forms(page)[f"{page}/edit"] | {"prompt_thinking": "", "prompt_answering": ""}
+    assert ann.client.post(f"{page}/edit", data=form).status_code == 303
     now = store.sample("s-1")
     assert (now.content.question, now.content.prompt_thinking, now.content.prompt_answering) == ("Who else?", "", "")
     now = store.act(SubmitForReview("s-1", now.version), person("ann"))
@@ -198,7 +206,8 @@ def test_save_and_hand_over_is_finished_after_a_crash_between_both(browser: Any,
     create(store)
     ann = browser("ann")
     ann.send("/samples/s-1", "/samples/s-1/select")
-    sent = ann.forms("/samples/s-1")["/samples/s-1/edit"] | {"question": "Ann's question?"}
+    asked = dict(zip(("prompt_thinking", "prompt_answering"), prompts("Ann's question?"), strict=True))
+    sent = ann.forms("/samples/s-1")["/samples/s-1/edit"] | {"question": "Ann's question?", **asked}
     assert ann.client.post("/samples/s-1/edit", data=sent).status_code == 303
     for _ in range(2):  # the browser sends the same again, and once more
         answer = ann.client.post("/samples/s-1/edit", data=sent | {"then": "submit"})

@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
+from fathom.studio.faults import Fault, faults_against
 from fathom.studio.lists import HeadCache, ListedSample, ListQuery
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, from_json, from_record
@@ -43,6 +44,7 @@ from fathom.studio.states import (
     check_right,
     review_document,
 )
+from fathom.studio.tasks import StudioTask, studio_tasks, tasks_folder
 from fathom.studio.types import (
     OPERATOR,
     Action,
@@ -69,6 +71,14 @@ AT_SERVER = Person(OPERATOR, "administrator")
 
 class MissingError(FathomError):
     """There is no such thing."""
+
+
+class FaultyError(RefusedError):
+    """The sample has faults, with which it cannot go on; nothing was changed."""
+
+    def __init__(self, sample: Sample, faults: Sequence[Fault]) -> None:
+        super().__init__(f"sample {sample.id}: {'. '.join(map(str, faults))}")
+        self.faults = tuple(faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +108,14 @@ class Store(Database):
 
     def __init__(self, place: str) -> None:
         super().__init__(place, STUDIO)
+        self._place = place
         self._kept = HeadCache()
         self._text = lru_cache(maxsize=16)(self._read_text)
+
+    @cached_property
+    def tasks(self) -> Mapping[str, StudioTask]:
+        """The tasks by which samples are checked: those of the package and of the store's folder, unless set."""
+        return studio_tasks(tasks_folder(self._place))
 
     # Actions
 
@@ -129,6 +145,8 @@ class Store(Database):
                 entry = new_entry(end, now(), by.name, checked)
                 try:
                     after = apply(before, checked, _person(connection, by), entry.at)
+                    if faults := faults_against(before, checked, after, self.tasks):
+                        raise FaultyError(after, faults)
                 except (StaleError, RefusedError):
                     if before is not None and _is_repeated(connection, entry):
                         return before

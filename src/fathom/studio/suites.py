@@ -158,8 +158,6 @@ def recipes_of(
     options = options or ExportOptions()
     task = find_task(collection.tasks, sample.task)
     answer = answer_of(sample, task)
-    if not answer or not all(answer):
-        raise FathomError("its answer is empty; write at least one component")
     evidence = evidence_of(sample, collection.texts)
     context = context_of(sample, collection)
     thinking, answering = prompts_of(sample, collection.tasks)

@@ -39,7 +39,7 @@ from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
 from fathom.studio.states import RefusedError, StaleError, asked_of
 from fathom.studio.store import AT_SERVER, Store, new_id
-from fathom.studio.tasks import StudioTask, find_task, studio_tasks
+from fathom.studio.tasks import StudioTask, find_task, studio_tasks, tasks_folder
 from fathom.studio.types import (
     STATES,
     Action,
@@ -59,8 +59,6 @@ from fathom.studio.types import (
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
-
-TASKS = "tasks"
 
 
 class StoreTexts(Mapping[str, str]):
@@ -97,11 +95,6 @@ def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]
     if folder is not None and not folder.is_dir():
         raise FathomError(f"`tasks` {folder}: no such folder; `fathom studio tasks --write all` makes one")
     return studio_tasks(folder or tasks_folder(place))
-
-
-def tasks_folder(place: str) -> Path | None:
-    """The folder with the task files of a store; None for a PostgreSQL database."""
-    return Path(place) / TASKS if "://" not in place else None
 
 
 def states_of(names: Sequence[str]) -> tuple[State, ...]:
@@ -291,7 +284,9 @@ def draft_samples(
     """
     samples = planned(plan, store, tasks)
     documents = {document.id: document for document in store.documents()}
-    collection = Collection(samples, documents, StoreTexts(store, list(documents)), tasks)
+    used = {id for sample in samples for id in sample.documents}
+    others = [sample for sample in store.samples() if used.intersection(sample.documents)]
+    collection = Collection((*others, *samples), documents, StoreTexts(store, list(documents)), tasks)
     made: dict[str, Sample] = {}
     lost: list[str] = []
     done = 0
