@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
@@ -33,6 +33,7 @@ from fathom.studio.schema import (
     samples,
     sketches,
     texts,
+    unique,
 )
 from fathom.studio.states import (
     RefusedError,
@@ -65,6 +66,8 @@ from fathom.types import FathomError
 Kind = TypeVar("Kind")
 PAGE = 1000
 """Maximum length of a list."""
+NEARLY_EQUAL = "nearly_equal"
+"""Available documents that are nearly equal to another, as a state to look for."""
 AT_SERVER = Person(OPERATOR, "administrator")
 """Who acts in commands on the server's machine."""
 
@@ -334,7 +337,7 @@ class Store(Database):
         return dict(self._at_head("counts", lists.counts))
 
     def available(self) -> dict[tuple[str, int], int]:
-        """Number of available documents by language and length bucket."""
+        """Number of available documents by language and length bucket, without those nearly equal to another."""
         return dict(self._at_head("available", lists.available))
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
@@ -367,13 +370,15 @@ class Store(Database):
         """Documents without their texts, in the order of their ids.
 
         Args:
-            state: Only in this state.
+            state: Only in this state, or ``NEARLY_EQUAL``; see ``_in_state``.
             language: Only in this language.
             bucket: Only of this length.
             offset: How many to leave out.
         """
         query = select(documents.c.body).order_by(documents.c.id).offset(offset).limit(limit)
-        for name, value in {"state": state, "language": language, "bucket": bucket}.items():
+        if state:
+            query = query.where(*_in_state(state))
+        for name, value in {"language": language, "bucket": bucket}.items():
             if value:
                 query = query.where(documents.c[name] == value)
         return [from_json(StudioDocument, row.body) for row in self.rows(query)]
@@ -386,7 +391,7 @@ class Store(Database):
         """
         query = select(documents.c.id).order_by(documents.c.id)
         if state:
-            query = query.where(documents.c.state == state)
+            query = query.where(*_in_state(state))
         key = ("document ids", state)
         return list(self._at_head(key, lambda connection: list(connection.execute(query).scalars())))
 
@@ -497,6 +502,13 @@ def new_id() -> str:
 
 def _no_document(id: str) -> MissingError:
     return MissingError(f"there is no document {id[:60]!r}; look for it in the list")
+
+
+def _in_state(state: str) -> list[ColumnElement[bool]]:
+    """Documents in a state; one that is nearly equal to another is not called available."""
+    if state == NEARLY_EQUAL:
+        return [documents.c.state == "available", ~unique()]
+    return [documents.c.state == state, *([unique()] if state == "available" else [])]
 
 
 def _locked(connection: Connection) -> Head:

@@ -166,9 +166,10 @@ def recipes_of(
     )
     full = (*context, GAP + answering)
     keep = [Span(passage.document, passage.start, passage.end) for passage in evidence]
-    whole = _recipe(sample, task, answer, sample.bucket, full, GAP + thinking, evidence, texts)
+    bucket = sample.bucket or sum(collection.documents[id].tokens for id in sample.documents)
+    whole = _recipe(sample, task, answer, bucket, full, GAP + thinking, evidence, texts)
     recipes, left_out = [whole], []
-    shorter = {length for length in options.lengths if 0 < length < min(whole.tokens, sample.bucket)}
+    shorter = {length for length in options.lengths if 0 < length < min(whole.tokens, bucket)}
     for length in sorted(shorter, reverse=True):
         # The longer of both prompts must fit.
         extra = max(0, whole.thinking_tokens - whole.tokens)
@@ -179,7 +180,7 @@ def recipes_of(
             continue
         parts = _with_question_last(parts, GAP + answering)
         short = _recipe(sample, task, answer, length, parts, GAP + thinking, evidence, texts)
-        recipes.append(replace(short, facets={**short.facets, "shortened_from": sample.bucket}))
+        recipes.append(replace(short, facets={**short.facets, "shortened_from": bucket}))
     if options.closed_book:
         bare = replace(
             whole,

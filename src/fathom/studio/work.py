@@ -16,7 +16,7 @@ import polars as pl
 
 from fathom.models.prices import total_cost
 from fathom.plugins.names import chosen
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafts
 from fathom.studio.critique import CRITIQUE, Critique, criticise
@@ -38,7 +38,7 @@ from fathom.studio.intake import (
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
 from fathom.studio.states import RefusedError, StaleError, asked_of
-from fathom.studio.store import AT_SERVER, Store, new_id
+from fathom.studio.store import AT_SERVER, NEARLY_EQUAL, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks, tasks_folder
 from fathom.studio.types import (
     STATES,
@@ -230,6 +230,8 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     if not choices:
         others = len(store.documents(state="collected", language=plan.language))
         waiting = f"; {others} documents wait for their compliance review" if others else ""
+        if equal := len(store.documents(state=NEARLY_EQUAL, language=plan.language)):
+            waiting += f"; {several(equal, 'document')} nearly equal to another not used"
         raise FathomError(
             f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}"
             f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another `language` or "
@@ -246,7 +248,7 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
 
 def _lengths(available: Sequence[StudioDocument]) -> str:
     """What lengths there are, for somebody who asked for another one."""
-    lengths = sorted(document.tokens for document in available if not document.duplicate_of)
+    lengths = sorted(document.tokens for document in available)
     if not lengths:
         return ""
     return f"; those that are available have {lengths[0]:,} to {lengths[-1]:,} tokens"
@@ -255,7 +257,7 @@ def _lengths(available: Sequence[StudioDocument]) -> str:
 def _choices(plan: DraftPlan, available: Sequence[StudioDocument], tolerance: float) -> list[tuple[str, ...]]:
     if plan.several:
         return list(groups(available, plan.bucket, tolerance=tolerance, seed=plan.seed))
-    return [(text.id,) for text in available if _is_as_long(text, plan.bucket, tolerance) and not text.duplicate_of]
+    return [(text.id,) for text in available if _is_as_long(text, plan.bucket, tolerance)]
 
 
 def _is_as_long(document: StudioDocument, bucket: int, tolerance: float) -> bool:

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
 from fathom.studio.faults import REFERENCES, STANDARDISED, faults_of, faults_of_sample
+from fathom.studio.intake import bucket_of
 from fathom.studio.lists import ListedSample
 from fathom.studio.log import Entry
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
@@ -102,17 +103,25 @@ def history(visit: Visit) -> Response:
 
 
 def create(visit: Visit) -> Response:
-    """Begins a sample about a document.
+    """Begins a sample about a document, or about several.
 
     Raises:
-        AnswerError: The task is not in the list.
+        AnswerError: The task is not in the list, or the documents cannot be used together.
     """
-    form = visit.form
-    document = visit.store.document(form.text("document").replace("\0", ""))
+    form, prefix = visit.form, "document-"
+    ids = [name.removeprefix(prefix) for name in form.fields if name.startswith(prefix)] or [form.text("document")]
+    documents = [visit.store.document(id.replace("\0", "")) for id in ids]
     task = form.text("task").strip()
     if not task or (visit.settings.tasks and task not in visit.settings.tasks):
         raise AnswerError(400, "choose a task from the list")
-    action = Create(new_id(), task, document.language, document.bucket, (document.id,))
+    if other := [document for document in documents if document.state != "available"]:
+        raise AnswerError(400, f"{other[0].title or other[0].id} is {other[0].state}; choose documents that are available")
+    if len({document.language for document in documents}) > 1:
+        raise AnswerError(400, "the documents are in several languages; choose those of one")
+    intake, bucket = visit.store.intake(), documents[0].bucket
+    if len(documents) > 1:
+        bucket = bucket_of(sum(document.tokens for document in documents), intake.buckets, intake.tolerance)
+    action = Create(new_id(), task, documents[0].language, bucket, tuple(document.id for document in documents))
     return visit.to(f"/samples/{visit.store.act(action, visit.me).id}")
 
 
