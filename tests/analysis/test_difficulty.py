@@ -299,7 +299,8 @@ def test_a_table_of_labels() -> None:
     stability = line.pop("stability")
     assert stability == found.labels[0].stability
     assert line == {
-        "suite": "s", "item": "kv/0", "id": "0", "label": "Moderate", "right_high": 5, "right_middle": 5, "right_low": 1,
+        "suite": "s", "item": "kv/0", "id": "0", "label": "Moderate",
+        "right_high": 5, "right_middle": 5, "right_low": 1,
     }  # fmt: skip
 
 

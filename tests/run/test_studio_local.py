@@ -4,7 +4,7 @@ reason. Run by ``make test-models``."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -70,7 +70,5 @@ def test_a_real_small_models_json_between_sentences_is_read(small: Asking) -> No
     text = 'Repeat this exactly, and nothing else:\nHere it is:\n```json\n{"colour": "red"}\n```\nDone.'
     (answer,) = ask_model(small, [Prompt("a", text)], cap=60)
     assert answer.reply.status == "ok"
-    try:
+    with suppress(UnreadableReplyError):  # it need not obey
         assert isinstance(read_json(answer.text), dict)
-    except UnreadableReplyError as error:
-        assert "JSON" in str(error)

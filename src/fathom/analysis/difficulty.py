@@ -264,7 +264,8 @@ def difficulty(
 
     Args:
         rows: A rows table with the replies of all models named, not counted by ``fathom.stats.outcomes``.
-        tiers: Names of models by tier, ``high``, ``middle`` (or ``mid``) and ``low``; ``model · variant`` if a model has several.
+        tiers: Names of models by tier, ``high``, ``middle`` (or ``mid``) and ``low``; ``model · variant`` if a model
+            has several.
         correct: When a model answers a question correctly: ``majority``, more than half of its repeats pass; ``any`` or
             ``all`` of them do; ``mean``, their mean score would pass.
         allowed: How many models of a tier may answer a question correctly that is beyond the tier.

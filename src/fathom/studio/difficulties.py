@@ -121,7 +121,7 @@ def read_tiers(path: Path) -> dict[str, Tier]:
     """
     tiers = read_toml(_Tiers, path)
     if (tiers.middle is None) == (tiers.mid is None):
-        raise FathomError(f"{path}: expected one list middle or mid, and there are {'none' if tiers.mid is None else 2}")
+        raise FathomError(f"{path}: expected one list middle or mid; it has {'none' if tiers.mid is None else 'both'}")
     models = {"high": tiers.high, "middle": tiers.middle or tiers.mid or (), "low": tiers.low}
     tier_of: dict[str, Tier] = {}
     for tier in TIERS:

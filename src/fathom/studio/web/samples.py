@@ -115,7 +115,9 @@ def create(visit: Visit) -> Response:
     if not task or (visit.settings.tasks and task not in visit.settings.tasks):
         raise AnswerError(400, "choose a task from the list")
     if other := [document for document in documents if document.state != "available"]:
-        raise AnswerError(400, f"{other[0].title or other[0].id} is {other[0].state}; choose documents that are available")
+        raise AnswerError(
+            400, f"{other[0].title or other[0].id} is {other[0].state}; choose documents that are available"
+        )
     if len({document.language for document in documents}) > 1:
         raise AnswerError(400, "the documents are in several languages; choose those of one")
     intake, bucket = visit.store.intake(), documents[0].bucket
@@ -200,6 +202,8 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     form["review"] = form.get("review") or form.get("verdicts") or (form_of(first) if first else None)
     reviewing = sample.state == "standardised"  # whoever is here may be a reviewer soon
     decides = not (blind or reviewing) and any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
+    asked = (edited.prompt_thinking or thinking, edited.prompt_answering or answering)
+    same = set(asked[1].splitlines())
     task = visit.settings.tasks.get(sample.task)
     references = REFERENCES if task is not None and task.is_summary and task.published else 0
     return visit.page(
@@ -224,7 +228,8 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         closed_book=closed_book_results(sample, task) if decides else None,
         known=bool(decides and known_without_text(sample, task)),
         own_prompts=_own_prompts(edited, standard),
-        prompts=(edited.prompt_thinking or thinking, edited.prompt_answering or answering),
+        prompts=asked,
+        reasoning="\n".join(line for line in asked[0].splitlines() if line not in same),
         guideline=guideline_of(visit.settings.tasks, sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
