@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from fathom.studio.records import as_record
 from fathom.studio.states import RefusedError
 from fathom.studio.store import FaultyError, Store
 from fathom.studio.tasks import find_task, proposed_prompts, read_task, standard_prompts
-from fathom.studio.transfer import export_samples
+from fathom.studio.transfer import export_samples, import_samples
 from fathom.studio.types import (
     Adjudicate,
     Audit,
@@ -366,3 +367,26 @@ def test_what_the_reviewers_of_the_last_round_saw_is_exported(store: Store, tmp_
     assert (record["question_thinking"], record["question_nonthinking"]) == standard_prompts(LISTED, "en", saw.question)
     assert record["answer"] == ["[3]"]
     assert line["content"] == json.loads(json.dumps(as_record(saw)))
+
+
+def test_a_summary_has_three_fields_for_its_references(store: Store) -> None:
+    begun(store, written("Sum up.", "One."), task=SUMMARY)
+    people = People(store, hasher=quick_hasher())
+    people.set_password("ann", PASSWORD)
+    ann = Browser(make_app(store, people, Settings(tasks=TASKS))).log_in("ann")
+    form = ann.forms("/samples/s-1")["/samples/s-1/edit"]
+    assert [name for name in form if re.fullmatch(r"component-\d", name)] == [f"component-{at}" for at in range(3)]
+    assert "Reference 3" in ann.page("/samples/s-1")
+    refused = ann.send("/samples/s-1", "/samples/s-1/edit", component_1="Two.", then="submit")
+    assert (refused.status_code, "has 2 reference summaries" in refused.text) == (409, True)
+    assert ann.send("/samples/s-1", "/samples/s-1/edit", component_2="Three.", then="submit").status_code == 303
+
+
+def test_a_record_with_a_fault_is_imported_and_the_fault_named(store: Store, tmp_path: Path) -> None:
+    record = make_pro(0, SECONDARY[5], "English") | {"answer": ["E"]}
+    assert SECONDARY[5].metric == "Accuracy"
+    (tmp_path / "longbench_pro.json").write_text(json.dumps([record]), "utf-8")
+    imported = import_samples(store, tmp_path)
+    assert len(imported.samples) == 1
+    (problem,) = imported.problems
+    assert "has a fault, to be mended: the answer 'E' is none of the options" in problem

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,27 @@ def test_several_drafters_and_questions_that_are_asked_twice(scripted: Any) -> N
     assert len(asked) == 2
     assert [one.drafter for one in found.candidates] == ["openai/a"]
     assert [one.reason for one in found.rejected] == ["another candidate asks the same"] * 3
+
+
+def test_the_same_question_over_different_samples_of_one_document_is_refused(scripted: Any) -> None:
+    scripted(lambda prompt: json.dumps({"candidates": [candidate(), candidate(question="Another?")]}))
+    first, second = (
+        made_sample(id, texts, task="T5.2", state="drafted") for id, texts in (("a", (ONE,)), ("b", (ONE, TWO)))
+    )
+    bare = [replace(sample, content=Content()) for sample in (first, second)]
+    earlier = made_sample("old", (TWO,), task="T5.2", question="another?")
+    collection = made_collection(*bare, earlier, texts=(ONE, TWO))
+    found = draft(bare, collection, [Asking("openai/a")], DraftSettings(count=2))
+    assert [one.content.question for one in found.candidates] == ["Which sources?", "Another?"], "of the first sample"
+    assert [one.reason for one in found.rejected] == ["another sample over the same document asks the same"] * 2
+
+
+def test_a_summary_of_longbench_pro_is_asked_for_three_references_which_people_may_add() -> None:
+    sample = made_sample("s1", (ONE,), task="T4.1", state="drafted")
+    assert "The answer has 3 elements" in draft_prompt(sample, made_collection(sample, texts=(ONE,)))
+    found = said({"candidates": [candidate(answer=[{"text": "One.", "quotes": []}])]}, task="T4.1")
+    assert len(found.candidates) == 1
+    assert found.notes == ("openai/gpt: candidate 1: the answer has 1 reference summary; write 3, one in each field",)
 
 
 def test_no_request_is_sent_beyond_the_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -216,6 +216,41 @@ def test_save_and_hand_over_is_finished_after_a_crash_between_both(browser: Any,
     assert len(store.log(subject="s-1")) == 4
 
 
+def test_an_unchanged_sample_is_just_handed_over(browser: Any, store: Store) -> None:
+    create(store)
+    ann = browser("ann")
+    ann.send("/samples/s-1", "/samples/s-1/select")
+    assert ann.send("/samples/s-1", "/samples/s-1/edit", then="submit").headers["location"] == "/?done=submit"
+    assert (store.sample("s-1").state, store.sample("s-1").writers) == ("expert_review", ())
+
+
+def test_changed_prompts_go_to_the_expert_and_who_changed_them_has_written(browser: Any, store: Store) -> None:
+    create(store)
+    ann, eve, page = browser("ann"), browser("eve"), "/samples/s-1"
+    ann.send(page, f"{page}/select")
+    ann.send(page, f"{page}/submit")
+    assert "What models are asked" in eve.page(page)
+    eve.send(page, f"{page}/pass")
+    form = ann.forms(page)[f"{page}/standardise"]
+    changed = form | {"prompt_thinking": form["prompt_thinking"].replace("step by step", "slowly"), "then": "submit"}
+    refused = ann.client.post(f"{page}/standardise", data=changed)
+    assert (refused.status_code, "others than those that were reviewed" in refused.text) == (409, True)
+    assert Forms(refused.text).found[f"{page}/standardise"]["prompt_thinking"] == changed["prompt_thinking"]
+    assert 'formaction="/samples/s-1/edit" name="then" value="submit"' in refused.text
+    assert ann.client.post(f"{page}/edit", data=changed).headers["location"] == "/?done=submit"
+    now = store.sample("s-1")
+    assert (now.state, now.writers, now.content.prompt_thinking) == (
+        "expert_review",
+        ("ann",),
+        changed["prompt_thinking"],
+    )
+    assert "slowly" in eve.page(page)
+    eve.send(page, f"{page}/pass")
+    assert ann.send(page, f"{page}/standardise").status_code == 303
+    assert "slowly" in browser("bo").page(page), "reviewers see it"
+    assert f"{page}/review" not in ann.forms(page)
+
+
 def test_of_many_edits_at_two_servers_one_wins_and_the_others_merge(app: Any, store: Store, place: str) -> None:
     create(store)
     Browser(app).log_in("ann").send("/samples/s-1", "/samples/s-1/select")

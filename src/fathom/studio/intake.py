@@ -36,7 +36,7 @@ KEPT = 2048
 SKETCHES = 1
 """Version of sketches; increase it when ``sketch_of`` changes, and stored ones are made again."""
 LONGEST_TITLE = 120
-_NO_TITLE_ENDS = ".,;:-。，；：、"
+_NO_TITLE_ENDS = ",;:-，；：、"
 _RUN = 16
 """Letters of a run: about three English words, or a Chinese clause."""
 _NO_LETTER = re.compile(r"[\W_]+")
