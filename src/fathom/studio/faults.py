@@ -224,7 +224,7 @@ def _fixed(prompt: str) -> list[str]:
 
 def _difference(first: Sequence[str], second: Sequence[str]) -> str:
     """The first sentence in which two lists differ; "" if they are equal."""
-    unequal = (one or other for one, other in zip(first, second, strict=False) if one != other)
+    unequal = (left or right for left, right in zip(first, second, strict=False) if left != right)
     longer = max(first, second, key=len)
     rest = longer[min(len(first), len(second)) :]
     return next(unequal, rest[0] if rest else "")
