@@ -20,6 +20,7 @@ from sqlalchemy import insert, update
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from fathom.server.database import moment
+from fathom.studio.faults import faults_of_sample
 from fathom.studio.histories import Histories
 from fathom.studio.log import Head, new_entry
 from fathom.studio.people import People
@@ -30,6 +31,7 @@ from fathom.studio.schema import entries, head, sample_row, samples
 from fathom.studio.states import DONE, RATING, apply
 from fathom.studio.statistics import audits
 from fathom.studio.store import AT_SERVER, Store
+from fathom.studio.tasks import find_task, proposed_prompts, standard_prompts, studio_tasks
 from fathom.studio.types import (
     AUDIT_VERDICTS,
     DECISIONS,
@@ -64,6 +66,8 @@ from studio_stores import DOCUMENT, PASSWORD, PEOPLE, fill, quick_hasher
 
 EXPERTS = [Person(name, "expert") for name in ("eve", "ed", "ella", "emil")]
 ANNOTATORS = [Person(name, "annotator") for name in ("ann", "bo", "cy", "di", "fay", "gus")]
+ANY = find_task(studio_tasks(), "T5.2")
+"""The task whose form all made answers have."""
 
 
 @dataclass
@@ -155,7 +159,7 @@ def live(life: Life, id: str, key: tuple[str, str, int], stop: float) -> None:
     now = life.do(ExpertPass(id, now.version), eve, 5 * longer)
     if stop < 0.4:
         return
-    now = life.do(Standardise(id, now.version, "Think: who?", "Who?"), ann, 1)
+    now = life.do(Standardise(id, now.version, *standard_prompts(ANY, key[1], now.content.question)), ann, 1)
     fault = rng.random() < {"people": 0.15, "models": 0.3, "together": 0.1}[origin]
     for at, reviewer in enumerate(others[:2]):
         if stop < 0.45 + 0.05 * at:
@@ -171,7 +175,7 @@ def live(life: Life, id: str, key: tuple[str, str, int], stop: float) -> None:
         now = life.do(Edit(id, now.version, replace(now.content, question="Who lit it?")), ann, 8 * longer)
         now = life.do(SubmitForReview(id, now.version), ann)
         now = life.do(ExpertPass(id, now.version), eve, 5 * longer)
-        now = life.do(Standardise(id, now.version, "Think: who?", "Who?"), ann, 1)
+        now = life.do(Standardise(id, now.version, *standard_prompts(ANY, key[1], now.content.question)), ann, 1)
         for reviewer in others[:2]:
             now = life.do(review(now, rng, False), reviewer, 7 * longer)
 
@@ -201,6 +205,7 @@ def make(place: str, count: int, seed: int = 0) -> None:
     """A studio with samples in every state, audits and ratings."""
     rng, design = Random(seed), Design()
     with closing(Store(place)) as store:
+        store.tasks = dict.fromkeys(studio_tasks(), ANY)
         fill(store)
         for one in (*EXPERTS, *ANNOTATORS):
             store.set_person(one, AT_SERVER)
@@ -230,8 +235,9 @@ def measure(place: str) -> None:
                 print(f"{path}, {turn} request: {1000 * (time.monotonic() - began):.0f} ms")
         with closing(Store(place)) as store:
             store.note(Note("remark", "s-00001", "{}"), EXPERTS[0])
-            (one, *_) = store.listed(states=["standardised"])
-            store.act(Standardise(one.id, one.version, "Think.", "Say."), ANNOTATORS[0])
+            waiting = store.samples(states=["standardised"])
+            one = next(sample for sample in waiting if not faults_of_sample(sample, store.tasks))
+            store.act(Standardise(one.id, one.version, *proposed_prompts(store.tasks, one)), ANNOTATORS[0])
         began = time.monotonic()
         client.get("/progress")
         print(f"/progress after an action: {1000 * (time.monotonic() - began):.0f} ms")

@@ -43,12 +43,13 @@ def fields_of(form: str, sample: Sample, rng: random.Random) -> dict[str, str]:
     """A filled form."""
     values = {"version": str(sample.version), "reason": "because", "seconds": "3"}
     if form in ("write", "edit"):
-        values |= {"question": f"Question {rng.random()}?", "component-0": "Ida", "component-1": "at six"}
-    values |= {
-        "prompt_thinking": "Think.",
-        "prompt_answering": "Say.",
-        "decision": rng.choice(("accept", "reconstruct")),
-    }
+        question = f"Question {rng.random()}?"
+        values |= {"question": question, "component-0": "Ida", "component-1": "at six"}
+        values |= {"prompt_thinking": f"{question} Think. [Answer]", "prompt_answering": f"{question} [Answer]"}
+    else:
+        asked = sample.content
+        values |= {"prompt_thinking": asked.prompt_thinking, "prompt_answering": asked.prompt_answering}
+    values |= {"decision": rng.choice(("accept", "reconstruct"))}
     marks = {
         f"mark-{at}": rng.choice(("right", "right", "right", "wrong")) for at in range(len(sample.content.components))
     }

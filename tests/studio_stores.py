@@ -56,12 +56,18 @@ def person(name: str) -> Person:
     return Person(name, PEOPLE[name])
 
 
+def prompts(question: str) -> tuple[str, str]:
+    """The prompts of a question that are without fault."""
+    thinking = "Reason step by step, then write [Answer] and the answer."
+    return f"{question}\n{thinking}", f"{question}\nWrite [Answer] and the answer."
+
+
 def content(*components: str, question: str = "Who lit the lamp?") -> Content:
-    """A question with an answer whose first component has evidence."""
+    """A question with its own prompts and an answer whose first component has evidence."""
     evidence = (Evidence(DOCUMENT, 20, 23, "Ida"),)
     texts = components or ("Ida", "at six")
     parts = tuple(Component(text, evidence if at == 0 else ()) for at, text in enumerate(texts))
-    return Content(question, parts, "It needs one passage.", "Find the lamp.", "partial")
+    return Content(question, parts, "It needs one passage.", "Find the lamp.", "partial", *prompts(question))
 
 
 def fill(store: Store) -> None:
@@ -86,7 +92,7 @@ def to_answer_review(store: Store, id: str = "s-1") -> Sample:
     now = store.act(Select(id, now.version, "c1", seconds=60.0), person("ann"))
     now = store.act(SubmitForReview(id, now.version), person("ann"))
     now = store.act(ExpertPass(id, now.version, seconds=120.0), person("eve"))
-    return store.act(Standardise(id, now.version, "Think: who?", "Who?", seconds=5.0), person("ann"))
+    return store.act(Standardise(id, now.version, *prompts(now.content.question), seconds=5.0), person("ann"))
 
 
 def review(sample: Sample, *, good: bool = True, seconds: float = 30.0) -> SubmitReview:

@@ -49,7 +49,7 @@ def labels(found: Difficulty) -> list[str]:
 
 @pytest.mark.slow
 def test_labels_are_those_of_the_paper() -> None:
-    counts = {"high": (0, 1, 2, 5, 2, 2), "mid": (5, 5, 1, 0, 2, 2), "low": (5, 5, 5, 5, 1, 2)}
+    counts = {"high": (0, 1, 2, 5, 2, 2), "middle": (5, 5, 1, 0, 2, 2), "low": (5, 5, 5, 5, 1, 2)}
     found = difficulty(table(counts), NAMES)
     assert labels(found) == ["Extreme", "Extreme", "Hard", "Hard", "Moderate", "Easy"]
     assert [one.right for one in found.labels] == list(zip(*counts.values(), strict=True))
@@ -65,7 +65,7 @@ def test_labels_are_those_of_the_paper() -> None:
 )
 def test_one_right_repeat_of_three_is_right_by_one_rule_only(correct: str, label: str) -> None:
     rows = [one for name in NAMES["high"] for one in replies(name, [[1.0, 0.0, 0.9]])]
-    rows += [one for tier in ("mid", "low") for name in NAMES[tier] for one in replies(name, [0.0])]
+    rows += [one for tier in ("middle", "low") for name in NAMES[tier] for one in replies(name, [0.0])]
     found = difficulty(to_frame(rows), NAMES, correct=correct)  # type: ignore[arg-type]  # one of them
     assert labels(found) == [label]
 
@@ -170,7 +170,7 @@ def test_tiers_of_one_model_and_of_many_have_shares() -> None:
 
 @pytest.mark.parametrize(("times", "least"), [(1, 0.85), (10, 0.9)])
 def test_models_that_agree_on_every_question_leave_little_doubt(times: int, least: float) -> None:
-    counts = {"high": (0, 5, 5, 5), "mid": (0, 0, 5, 5), "low": (0, 0, 0, 5)}
+    counts = {"high": (0, 5, 5, 5), "middle": (0, 0, 5, 5), "low": (0, 0, 0, 5)}
     found = difficulty(table({tier: right * times for tier, right in counts.items()}), NAMES)
     assert found.counts == dict.fromkeys(LABELS, times)
     assert least < min(one.stability for one in found.labels) < 1
@@ -252,7 +252,7 @@ def test_difficulties_that_are_not_normal_keep_the_mean_but_not_each_label(
 @pytest.mark.slow
 def test_labels_follow_thresholds_that_are_known() -> None:
     """Models right up to a known hardness: questions between the tiers' limits have the label between them."""
-    limits = {"low": 0.25, "mid": 0.5, "high": 0.75}
+    limits = {"low": 0.25, "middle": 0.5, "high": 0.75}
     hardness = np.linspace(0.0, 1.0, 201)
     rng = np.random.default_rng(5)
     rows = [
@@ -294,17 +294,18 @@ def test_shares_add_up_and_more_right_answers_are_never_harder(
 
 
 def test_a_table_of_labels() -> None:
-    found = difficulty(table({"high": (5,), "mid": (5,), "low": (1,)}), NAMES)
+    found = difficulty(table({"high": (5,), "middle": (5,), "low": (1,)}), NAMES)
     (line,) = label_table(found).to_dicts()
     stability = line.pop("stability")
     assert stability == found.labels[0].stability
     assert line == {
-        "suite": "s", "item": "kv/0", "id": "0", "label": "Moderate", "right_high": 5, "right_mid": 5, "right_low": 1,
+        "suite": "s", "item": "kv/0", "id": "0", "label": "Moderate",
+        "right_high": 5, "right_middle": 5, "right_low": 1,
     }  # fmt: skip
 
 
 def test_the_record_of_a_result_has_all_of_it() -> None:
-    found = difficulty(table({"high": (5, 0), "mid": (5, 5), "low": (1, 5)}), NAMES)
+    found = difficulty(table({"high": (5, 0), "middle": (5, 5), "low": (1, 5)}), NAMES)
     record = difficulty_record(found)
     assert record["counts"] == {"Easy": 0, "Moderate": 1, "Hard": 0, "Extreme": 1}
     assert (record["agreement"], record["notes"]) == (found.agreement, [])
@@ -323,7 +324,8 @@ def test_questions_at_several_lengths_are_named_by_their_samples() -> None:
     [
         ('high = ["a"]\nmid = ["b"]\n', "no tier 'low'; expected three lists"),
         ('high = ["a"]\nmid = ["b"]\nlow = "c"\n', "tier 'low' is not a list of texts"),
-        ('high = ["a"]\nmid = ["b", 3]\nlow = ["c"]\n', "tier 'mid' is not a list of texts"),
+        ('high = ["a"]\nmid = ["b", 3]\nlow = ["c"]\n', "tier 'middle' is not a list of texts"),
+        ('high = ["a"]\nmid = ["b"]\nmiddle = ["d"]\nlow = ["c"]\n', "tiers 'mid' and 'middle' are the same"),
         ('high = []\nmid = ["b"]\nlow = ["c"]\n', "tier 'high' names no model"),
         ('high = ["a"]\nmid = ["b"]\nlow = ["a"]\n', "model 'a' is in the tiers 'high' and 'low'"),
         ('high = ["a", "a"]\nmid = ["b"]\nlow = ["c"]\n', "model 'a' is twice in the tier 'high'"),
@@ -342,6 +344,9 @@ def test_wrong_tiers_are_refused(tmp_path: Path, text: str, said: str) -> None:
 def test_tiers_are_read(tmp_path: Path) -> None:
     path = tmp_path / "tiers.toml"
     path.write_text('high = ["a · thinking"]\nmid = ["b"]\nlow = ["c", "d"]\n')
-    assert read_tiers(path) == {"high": ("a · thinking",), "mid": ("b",), "low": ("c", "d")}
+    expected = {"high": ("a · thinking",), "middle": ("b",), "low": ("c", "d")}
+    assert read_tiers(path) == expected
+    path.write_text(path.read_text().replace("mid", "middle"))
+    assert read_tiers(path) == expected
     with pytest.raises(FathomError, match="No such file"):
         read_tiers(tmp_path / "none.toml")

@@ -311,3 +311,55 @@ def test_uploads_are_closed_whatever_happens(app: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(documents, "add_uploads", fail)
     assert client(app, "bo").post("/documents", files=files(a__txt="x")).status_code == 500
     assert kept[0].closed
+
+
+def add(store: Store, id: str, tokens: int, **facts: Any) -> None:
+    bucket = facts.pop("bucket", 0)
+    document = StudioDocument(id, f"Title {id}", "en", tokens=tokens, bucket=bucket, state="available", **facts)
+    store.add_document(document, f"Text of {id}. " * 50, OPERATOR)
+
+
+def test_a_sample_begins_from_several_documents_that_are_as_long_as_a_bucket(app: Any, store: Store) -> None:
+    for id in ("a", "b", "c"):
+        add(store, id, 2000)
+
+    bo = client(app, "bo")
+    page = bo.get("/documents?state=available").text
+    assert 'name="document-a"' in page
+    assert "Begin a sample from the chosen documents" in page
+    began = bo.post("/samples", data={"task": "T3.1 Multi-Doc Integration QA", "document-a": "1", "document-b": "1"})
+    sample = store.sample(began.headers["location"].rpartition("/")[2])
+    assert (sample.documents, sample.bucket) == (("a", "b"), 4096)
+    page = bo.get(f"/samples/{sample.id}").text
+    assert "4,096 tokens" in page
+    assert "2 documents" in page
+    assert page.count("Title a") == page.count("Title b") == 2, "each can be read, and chosen"
+    assert bo.post("/samples", data={"task": "qa"}).status_code == 404
+    store.review_document(ReviewDocument("c", "excluded", "private"), person("ed"))
+    refused = bo.post("/samples", data={"task": "qa", "document-a": "1", "document-c": "1"})
+    assert (refused.status_code, "Title c is excluded" in refused.text) == (400, True)
+
+
+def test_a_sample_from_a_document_without_a_bucket_has_the_length_of_its_documents(app: Any, store: Store) -> None:
+    add(store, "a", 11_000)
+    bo = client(app, "bo")
+    place = bo.post("/samples", data={"task": "qa", "document": "a"}).headers["location"]
+    for path in (place, "/?state=drafted"):
+        page = bo.get(path).text
+        assert "0 tokens" not in page.replace("11,000 tokens", "")
+    assert "11,000 tokens, in no length bucket" in bo.get(place).text
+    assert "no bucket" in bo.get("/?state=drafted").text
+
+
+def test_a_document_nearly_equal_to_another_is_not_called_available(app: Any, store: Store) -> None:
+    add(store, "a", 8000, bucket=8192)
+    add(store, "b", 8001, bucket=8192, duplicate_of="a")
+    assert [one.id for one in store.documents(state="available")] == ["a"]
+    assert store.document_ids(state="available") == ["a"]
+    assert store.available() == {("en", 8192): 1}
+    bo = client(app, "bo")
+    assert "Title b" not in bo.get("/documents?state=available").text
+    page = bo.get("/documents?state=nearly_equal").text
+    assert "Title b" in page
+    assert "Title a" not in page
+    assert '<span class="state">nearly equal</span>' in bo.get("/documents/b").text

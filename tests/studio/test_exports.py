@@ -373,3 +373,11 @@ def test_evidence_in_recipes_are_spans_of_documents(collection: Collection) -> N
     assert [Span(*one) for one in spans] == [
         Span(one.document, one.start, one.end) for one in evidence_of(collection.samples[0], collection.texts)
     ]
+
+
+def test_a_sample_without_a_length_bucket_is_as_long_as_its_documents() -> None:
+    sample = replace(made_sample("a", (ONE,)), bucket=0)
+    collection = made_collection(sample, texts=(ONE,))
+    assert [recipe.length for recipe in recipes_of(sample, collection, TokenCounter(WORDS))[0]] == [8000]
+    (left_out,) = pro_records(collection)
+    assert "no sample without a length bucket" in str(left_out)

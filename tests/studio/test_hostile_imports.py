@@ -33,8 +33,8 @@ SAMPLE = {
     "fathom": "studio sample", "version": VERSION, "id": "s-1", "task": "T3.2 Single-Hop Fact QA", "language": "en",
     "bucket": 8192, "documents": [document_id(TEXT)], "difficulty": "Hard",
     "content": {
-        "question": "Who?", "components": [
-            {"text": "Ida", "evidence": [{"document": document_id(TEXT), "start": 20, "end": 23, "quote": "Ida"}]}],
+        "question": "Who?\nA. Ida\nB. Bo", "components": [
+            {"text": "A", "evidence": [{"document": document_id(TEXT), "start": 20, "end": 23, "quote": "Ida"}]}],
         "rationale": "", "solution": "", "requirement": "full", "prompt_thinking": "", "prompt_answering": ""},
 }  # fmt: skip
 PRO = {

@@ -182,3 +182,25 @@ def test_documents_of_the_world_fit_their_buckets(language: str) -> None:
     assert read_documents([spec], WORDS, rules=IntakeRules(buckets=(8192, 16384, 65536))) == found
     with pytest.raises(FathomError, match="seed=NUMBER and language=en or zh"):
         read_documents(["world?size=3"], WORDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# A novel\n\nIt was dark.", "A novel"),
+        ("A NOVEL\n\nIt was dark.", "A NOVEL"),
+        ("It was the best of times, it was the worst of\ntimes, it was the age", "book"),
+        ("It was dark.\n\nNobody saw it.", "It was dark."),
+        ("It was dark,\n\nand nobody saw it.", "book"),
+        ("第一章\n\n天黑了。", "第一章"),
+        ("天黑了，\n\n没有人看见。", "book"),
+        ("x" * 500, "book"),
+        ("A line alone", "A line alone"),
+    ],
+)
+def test_a_title_is_a_heading_or_the_name_of_the_file_and_no_part_of_a_sentence(
+    tmp_path: Path, text: str, title: str
+) -> None:
+    (tmp_path / "book.txt").write_text(text, encoding="utf-8")
+    (taken,) = read(tmp_path, IntakeRules()).taken
+    assert taken.document.title == title

@@ -161,10 +161,14 @@ def test_tiers_of_models_are_a_file(tmp_path: Path) -> None:
     path = tmp_path / "tiers.toml"
     path.write_text('high = ["a", "b"]\nmiddle = ["c"]\nlow = []\n', encoding="utf-8")
     assert read_tiers(path) == {"a": "high", "b": "high", "c": "middle"}
+    path.write_text(path.read_text().replace("middle", "mid"))
+    assert read_tiers(path) == {"a": "high", "b": "high", "c": "middle"}
     for text, message in (
         ("high = 1", "high: expected a list"),
         ('high = ["a"]\nmiddle = ["a"]\nlow = []', "a is in the tiers high and middle"),
         ("high = []\nmiddle = []\nlow = []\nlast = []", "unknown field 'last'"),
+        ("high = []\nlow = []", "expected one list middle or mid"),
+        ("high = []\nmiddle = []\nmid = []\nlow = []", "expected one list middle or mid"),
         ("high", "not valid TOML"),
     ):
         path.write_text(text, encoding="utf-8")

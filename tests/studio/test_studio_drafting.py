@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,27 @@ def test_several_drafters_and_questions_that_are_asked_twice(scripted: Any) -> N
     assert [one.reason for one in found.rejected] == ["another candidate asks the same"] * 3
 
 
+def test_the_same_question_over_different_samples_of_one_document_is_refused(scripted: Any) -> None:
+    scripted(lambda prompt: json.dumps({"candidates": [candidate(), candidate(question="Another?")]}))
+    first, second = (
+        made_sample(id, texts, task="T5.2", state="drafted") for id, texts in (("a", (ONE,)), ("b", (ONE, TWO)))
+    )
+    bare = [replace(sample, content=Content()) for sample in (first, second)]
+    earlier = made_sample("old", (TWO,), task="T5.2", question="another?")
+    collection = made_collection(*bare, earlier, texts=(ONE, TWO))
+    found = draft(bare, collection, [Asking("openai/a")], DraftSettings(count=2))
+    assert [one.content.question for one in found.candidates] == ["Which sources?", "Another?"], "of the first sample"
+    assert [one.reason for one in found.rejected] == ["another sample over the same document asks the same"] * 2
+
+
+def test_a_summary_of_longbench_pro_is_asked_for_three_references_which_people_may_add() -> None:
+    sample = made_sample("s1", (ONE,), task="T4.1", state="drafted")
+    assert "The answer has 3 elements" in draft_prompt(sample, made_collection(sample, texts=(ONE,)))
+    found = said({"candidates": [candidate(answer=[{"text": "One.", "quotes": []}])]}, task="T4.1")
+    assert len(found.candidates) == 1
+    assert found.notes == ("openai/gpt: candidate 1: the answer has 1 reference summary; write 3, one in each field",)
+
+
 def test_no_request_is_sent_beyond_the_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai/a"]\ninput = 1000000\noutput = 1000000\nchecked = "2026-01"\nsource = "x"\n')
@@ -270,10 +292,18 @@ def test_settings_are_checked_before_anything_is_sent() -> None:
         DraftSettings(count=0)
 
 
-def test_json_with_other_text_is_refused() -> None:
+def test_json_is_read_alone_or_in_one_fence_between_sentences() -> None:
     assert read_json(' {"a": [1, 2.5, null, true]} ') == {"a": [1, 2.5, None, True]}
+    assert read_json('Here they are:\n\n```json\n{"a": "```"}\n```\nThey differ in what they ask.') == {"a": "```"}
+    assert read_json("```\n{}\n```\nDone.") == {}
+    for reply in ("Here: {}", "{} Done.", "```json\n{}\n```\n```json\n{}\n```", "```\n{}", "a\n```\nb\n```\n{}"):
+        with pytest.raises(UnreadableReplyError, match="not JSON alone"):
+            read_json(reply)
+
+
+def test_many_fences_are_read_in_linear_time() -> None:
     with pytest.raises(UnreadableReplyError):
-        read_json("```json\n{}\n```\nDone.")
+        read_json("```json\n" * 100_000)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

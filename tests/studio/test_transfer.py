@@ -24,6 +24,7 @@ from fathom.studio.difficulties import TIERS, Tier
 from fathom.studio.exports import ExportOptions
 from fathom.studio.intake import IntakeRules
 from fathom.studio.store import AT_SERVER, Store
+from fathom.studio.tasks import proposed_prompts
 from fathom.studio.transfer import export_samples, formats_of, import_samples
 from fathom.studio.types import (
     AddPredictions,
@@ -89,7 +90,7 @@ def accept(store: Store, id: str) -> Sample:
     now = store.act(Edit(id, now.version, edited), ann)
     now = store.act(SubmitForReview(id, now.version), ann)
     now = store.act(ExpertPass(id, now.version), eve)
-    now = store.act(Standardise(id, now.version, "Think.\n[Answer]\n[1]", "Answer.\n[Answer]\n[1]"), ann)
+    now = store.act(Standardise(id, now.version, *proposed_prompts(TASKS, now)), ann)
     right = tuple(ComponentVerdict("right") for _ in now.content.components)
     for name in ("bo", "cy"):
         now = store.act(SubmitReview(id, now.version, right, (), "pass"), Person(name, "annotator"))

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
+from fathom.studio.states import RefusedError
 from fathom.studio.store import Store
 from fathom.studio.tasks import standard_prompts
 from fathom.studio.types import (
@@ -43,6 +44,7 @@ from studio_stores import (
     content,
     create,
     person,
+    prompts,
     quick_hasher,
     review,
     to_answer_review,
@@ -163,10 +165,16 @@ def test_another_question_has_no_prompts_of_the_earlier_one(browser: Any, store:
     ann = browser("ann")
     page = "/samples/s-1"
     ann.send(page, f"{page}/edit", rationale="Another.")
-    assert store.sample("s-1").content.prompt_thinking == "Think: who?"
+    assert store.sample("s-1").content.prompt_thinking == prompts("Who lit the lamp?")[0]
     sent = ann.forms(page)[f"{page}/edit"] | {"question": "Who else?"}
     for _ in range(2):  # again after a lost response
         assert ann.client.post(f"{page}/edit", data=sent).status_code == 303
+    assert "The question does not stand in the prompt that asks for reasoning first" in ann.page(page)
+    now = store.sample("s-1")
+    with pytest.raises(RefusedError, match="does not stand in the prompt"):
+        store.act(SubmitForReview("s-1", now.version), person("ann"))
+    form = ann.forms(page)[f"{page}/edit"] | {"prompt_thinking": "", "prompt_answering": ""}
+    assert ann.client.post(f"{page}/edit", data=form).status_code == 303
     now = store.sample("s-1")
     assert (now.content.question, now.content.prompt_thinking, now.content.prompt_answering) == ("Who else?", "", "")
     now = store.act(SubmitForReview("s-1", now.version), person("ann"))
@@ -198,13 +206,49 @@ def test_save_and_hand_over_is_finished_after_a_crash_between_both(browser: Any,
     create(store)
     ann = browser("ann")
     ann.send("/samples/s-1", "/samples/s-1/select")
-    sent = ann.forms("/samples/s-1")["/samples/s-1/edit"] | {"question": "Ann's question?"}
+    asked = dict(zip(("prompt_thinking", "prompt_answering"), prompts("Ann's question?"), strict=True))
+    sent = ann.forms("/samples/s-1")["/samples/s-1/edit"] | {"question": "Ann's question?", **asked}
     assert ann.client.post("/samples/s-1/edit", data=sent).status_code == 303
     for _ in range(2):  # the browser sends the same again, and once more
         answer = ann.client.post("/samples/s-1/edit", data=sent | {"then": "submit"})
         assert answer.headers["location"] == "/?done=submit"
     assert store.sample("s-1").state == "expert_review"
     assert len(store.log(subject="s-1")) == 4
+
+
+def test_an_unchanged_sample_is_just_handed_over(browser: Any, store: Store) -> None:
+    create(store)
+    ann = browser("ann")
+    ann.send("/samples/s-1", "/samples/s-1/select")
+    assert ann.send("/samples/s-1", "/samples/s-1/edit", then="submit").headers["location"] == "/?done=submit"
+    assert (store.sample("s-1").state, store.sample("s-1").writers) == ("expert_review", ())
+
+
+def test_changed_prompts_go_to_the_expert_and_who_changed_them_has_written(browser: Any, store: Store) -> None:
+    create(store)
+    ann, eve, page = browser("ann"), browser("eve"), "/samples/s-1"
+    ann.send(page, f"{page}/select")
+    ann.send(page, f"{page}/submit")
+    assert "What models are asked" in eve.page(page)
+    eve.send(page, f"{page}/pass")
+    form = ann.forms(page)[f"{page}/standardise"]
+    changed = form | {"prompt_thinking": form["prompt_thinking"].replace("step by step", "slowly"), "then": "submit"}
+    refused = ann.client.post(f"{page}/standardise", data=changed)
+    assert (refused.status_code, "others than those that were reviewed" in refused.text) == (409, True)
+    assert Forms(refused.text).found[f"{page}/standardise"]["prompt_thinking"] == changed["prompt_thinking"]
+    assert 'formaction="/samples/s-1/edit" name="then" value="submit"' in refused.text
+    assert ann.client.post(f"{page}/edit", data=changed).headers["location"] == "/?done=submit"
+    now = store.sample("s-1")
+    assert (now.state, now.writers, now.content.prompt_thinking) == (
+        "expert_review",
+        ("ann",),
+        changed["prompt_thinking"],
+    )
+    assert "slowly" in eve.page(page)
+    eve.send(page, f"{page}/pass")
+    assert ann.send(page, f"{page}/standardise").status_code == 303
+    assert "slowly" in browser("bo").page(page), "reviewers see it"
+    assert f"{page}/review" not in ann.forms(page)
 
 
 def test_of_many_edits_at_two_servers_one_wins_and_the_others_merge(app: Any, store: Store, place: str) -> None:

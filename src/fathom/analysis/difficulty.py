@@ -41,8 +41,10 @@ from fathom.storage.toml import read_toml
 from fathom.types import FathomError
 from fathom.types.choices import Correct as Correct
 
-TIERS = ("high", "mid", "low")
-_EXPECTED = 'expected three lists of models, for example high = ["model a", "model b"], and mid and low likewise'
+TIERS = ("high", "middle", "low")
+_ALSO = {"mid": "middle"}
+"""Other names of tiers that are read."""
+_EXPECTED = 'expected three lists of models, for example high = ["model a", "model b"], and middle and low likewise'
 # Values of u and of e at which the model is computed. They are evenly spaced: for steep logistic curves, the nodes of
 # Gauss-Hermite quadrature are too far apart in the middle, and twice as many were still worse.
 NODES = np.linspace(-4.0, 4.0, 33)
@@ -60,7 +62,7 @@ LABELS = ("Easy", "Moderate", "Hard", "Extreme")
 
 
 def read_tiers(path: Path) -> dict[str, tuple[str, ...]]:
-    """Reads tiers from a TOML file with the lists ``high``, ``mid`` and ``low``.
+    """Reads tiers from a TOML file with the lists ``high``, ``middle`` (or ``mid``) and ``low``.
 
     Raises:
         FathomError: It cannot be read, or is invalid (see ``checked_tiers``).
@@ -82,6 +84,9 @@ def checked_tiers(given: Mapping[str, object], source: str = "") -> dict[str, tu
     Raises:
         FathomError: A tier is missing, unknown, empty or not a list of texts, or a model is listed twice.
     """
+    if both := [name for name, tier in _ALSO.items() if {name, tier} <= set(given)]:
+        raise FathomError(f"{source}tiers {both[0]!r} and {_ALSO[both[0]]!r} are the same; keep one")
+    given = {_ALSO.get(name, name): models for name, models in given.items()}
     if other := sorted(set(given) - set(TIERS)):
         raise FathomError(f"{source}unknown tier {other[0]!r}; {_EXPECTED}")
     tiers: dict[str, tuple[str, ...]] = {}
@@ -213,7 +218,7 @@ class Label:
         suite: Name of its suite.
         item: Name of its item, or of its sample if items have several.
         label: One of ``LABELS``.
-        right: How many models of the high, mid and low tier answer it correctly.
+        right: How many models of the high, middle and low tier answer it correctly.
         stability: Probability that other models of the same tiers give it the same label.
     """
 
@@ -259,7 +264,8 @@ def difficulty(
 
     Args:
         rows: A rows table with the replies of all models named, not counted by ``fathom.stats.outcomes``.
-        tiers: Names of models by tier, ``high``, ``mid`` and ``low``; ``model · variant`` if a model has several.
+        tiers: Names of models by tier, ``high``, ``middle`` (or ``mid``) and ``low``; ``model · variant`` if a model
+            has several.
         correct: When a model answers a question correctly: ``majority``, more than half of its repeats pass; ``any`` or
             ``all`` of them do; ``mean``, their mean score would pass.
         allowed: How many models of a tier may answer a question correctly that is beyond the tier.
@@ -364,16 +370,16 @@ def _answers(model: ModelReplies, correct: Correct) -> Floats:
 
 
 def _codes(right: Sequence[Floats], allowed: int) -> NDArray[np.int64]:
-    """Number of each question's label, from how many models of the high, mid and low tier are correct."""
-    high, mid, low = (counts <= allowed for counts in right)
-    return np.where(high, 3, np.where(mid, 2, np.where(low, 1, 0))).astype(np.int64)
+    """Number of each question's label, from how many models of the high, middle and low tier are correct."""
+    high, middle, low = (counts <= allowed for counts in right)
+    return np.where(high, 3, np.where(middle, 2, np.where(low, 1, 0))).astype(np.int64)
 
 
 def _shares(right: Sequence[Floats], allowed: int) -> Floats:
     """Probability that other models of the same tiers give a question each label, questions x labels."""
     counts = np.stack([table.sum(axis=1) for table in right], axis=1).astype(np.int64)
-    high, mid, low = (table.shape[1] for table in right)
-    joint = beyond_others(counts, (high, mid, low), allowed)
+    high, middle, low = (table.shape[1] for table in right)
+    joint = beyond_others(counts, (high, middle, low), allowed)
     easy, moderate = joint[:, 0, 0, 0], joint[:, 0, 0, 1]
     return np.stack([easy, moderate, joint[:, 0, 1].sum(axis=-1), joint[:, 1].sum(axis=(-2, -1))], axis=1)
 

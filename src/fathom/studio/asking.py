@@ -25,7 +25,7 @@ from fathom.types import AnswerKind, FathomError, Json, Reply
 MOST_REPLY = 1_000_000
 """Maximum characters of a reply that is parsed."""
 _DEFAULTS = AskSettings()
-_FENCED = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+_FENCE = re.compile(r"^[ \t]*```[ \t]*(?:json)?[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 class UnreadableReplyError(FathomError):
@@ -180,19 +180,20 @@ async def _ask_all(
 
 
 def read_json(reply: str) -> Json:
-    """The JSON value that a reply is, alone or in one fenced block.
+    """The JSON value that a reply is, alone or in one fenced block between sentences.
 
     Raises:
-        UnreadableReplyError: It is not JSON, or has other text around it, a name twice in an object, or numbers that
-            JSON does not have.
+        UnreadableReplyError: It is not JSON, or has other text around it without a fence, a name twice in an object, or
+            numbers that JSON does not have.
     """
     if not reply.strip():
         raise UnreadableReplyError("the reply is empty")
     if len(reply) > MOST_REPLY:
         raise UnreadableReplyError(f"the reply has {len(reply):,} characters; at most {MOST_REPLY:,} are read")
-    fenced = _FENCED.fullmatch(reply)
+    fences = list(_FENCE.finditer(reply))
+    text = reply[fences[0].end() : fences[-1].start()] if len(fences) > 1 else reply
     try:
-        value: Json = json.loads(fenced[1] if fenced else reply, object_pairs_hook=_once, parse_constant=_no_constant)
+        value: Json = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except RecursionError:
         raise UnreadableReplyError("the reply is nested too deeply") from None
     except json.JSONDecodeError as error:

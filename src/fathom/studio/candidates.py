@@ -1,6 +1,6 @@
 """What models drafted: candidates, and what was rejected with the reason."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.benchmarks.pro.official import fold
@@ -58,17 +58,34 @@ def candidate_id(drafter: str, number: int, sample: Sample) -> str:
     return id
 
 
-def without_repeats(drafted: Drafts, earlier: Sequence[Candidate]) -> Drafts:
-    """Candidates whose question no other one asks; ids are made unique."""
+def questions_of(samples: Iterable[Sample]) -> dict[str, set[str]]:
+    """What samples and their candidates ask, folded, by document."""
+    asked: dict[str, set[str]] = {}
+    for sample in samples:
+        contents = (sample.content, *(candidate.content for candidate in sample.candidates))
+        questions = {fold(content.question) for content in contents} - {""}
+        for document in sample.documents:
+            asked.setdefault(document, set()).update(questions)
+    return asked
+
+
+def without_repeats(drafted: Drafts, earlier: Sequence[Candidate], elsewhere: Container[str] = ()) -> Drafts:
+    """Candidates whose question no other one asks; ids are made unique.
+
+    Args:
+        earlier: Candidates of the same sample.
+        elsewhere: What other samples over its documents ask, folded.
+    """
     asked = {fold(candidate.content.question) for candidate in earlier}
     ids = {candidate.id for candidate in earlier}
     kept: list[Candidate] = []
     rejected = list(drafted.rejected)
     for candidate in drafted.candidates:
         question = fold(candidate.content.question)
-        if question in asked:
+        if question in asked or question in elsewhere:
+            other = "candidate" if question in asked else "sample over the same document"
             rejected.append(
-                RejectedDraft(candidate.drafter, "another candidate asks the same", shortened_text(question))
+                RejectedDraft(candidate.drafter, f"another {other} asks the same", shortened_text(question))
             )
             continue
         asked.add(question)

@@ -41,11 +41,12 @@ class Difficulty:
 
 @dataclass(frozen=True, slots=True)
 class _Tiers:
-    """A file of tiers: names of models, as in rows."""
+    """A file of tiers: names of models, as in rows; the second one is ``middle`` or ``mid``."""
 
     high: Items[Text]
-    middle: Items[Text]
     low: Items[Text]
+    middle: Items[Text] | None = None
+    mid: Items[Text] | None = None
 
 
 def difficulty(results: Mapping[str, Sequence[bool]], tiers: Mapping[str, Tier]) -> Difficulty:
@@ -113,15 +114,18 @@ def results_of(rows: pl.DataFrame) -> dict[str, dict[str, list[bool]]]:
 
 
 def read_tiers(path: Path) -> dict[str, Tier]:
-    """The tier of each model, from a TOML file with lists of models named high, middle and low.
+    """The tier of each model, from a TOML file with lists of models named high, middle (or mid) and low.
 
     Raises:
-        FathomError: The file cannot be read, or a model is in two tiers.
+        FathomError: The file cannot be read, it lacks a tier, or a model is in two tiers.
     """
     tiers = read_toml(_Tiers, path)
+    if (tiers.middle is None) == (tiers.mid is None):
+        raise FathomError(f"{path}: expected one list middle or mid; it has {'none' if tiers.mid is None else 'both'}")
+    models = {"high": tiers.high, "middle": tiers.middle or tiers.mid or (), "low": tiers.low}
     tier_of: dict[str, Tier] = {}
     for tier in TIERS:
-        for model in getattr(tiers, tier):
+        for model in models[tier]:
             if model in tier_of:
                 raise FathomError(f"{path}: {model} is in the tiers {tier_of[model]} and {tier}; keep one")
             tier_of[model] = tier

@@ -5,20 +5,26 @@ solution process. Quotes are looked up in the documents; what is not found there
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
 
 from fathom.benchmarks.pro.official import fold
-from fathom.benchmarks.pro.tasks import options_of
 from fathom.models.protocol import is_baseline
 from fathom.storage.validation import Items, Text, Words
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
-from fathom.studio.candidates import Drafts, RejectedDraft, candidate_id, shortened_text, without_repeats
+from fathom.studio.candidates import (
+    Drafts,
+    RejectedDraft,
+    candidate_id,
+    questions_of,
+    shortened_text,
+    without_repeats,
+)
 from fathom.studio.exports import Collection, context_of, joined
+from fathom.studio.faults import REFERENCES, faults_of
 from fathom.studio.offline import draft_offline
 from fathom.studio.records import RecordError, from_record
 from fathom.studio.tasks import StudioTask, find_task, wording_of
@@ -57,6 +63,9 @@ proves it"]}}], "rationale": "why the question fits the task and the requirement
 found, step by step"}}]}}
 Give the elements of the answer in the order that the answer format asks for. Copy every quote from the text letter by \
 letter, at most a few sentences each."""
+_REFERENCES = (
+    f"The answer has {REFERENCES} elements, each one whole reference: they differ in wording and agree in content."
+)
 _REQUIREMENTS: Mapping[Requirement, str] = {
     "full": "the question needs the whole text; nobody who reads only parts of it can answer",
     "partial": "the question needs a few parts of the text only, which have to be found",
@@ -102,7 +111,7 @@ def draft_prompt(
         guideline=task.guideline,
         requirement=_REQUIREMENTS[requirement or task.requirement],
         language=_LANGUAGES.get(sample.language, sample.language),
-        output=wording.output,
+        output=f"{wording.output} {_REFERENCES}" if task.published and task.is_summary else wording.output,
         example="\n".join(wording.example),
         context=joined(context_of(sample, collection), collection.texts),
         count=count,
@@ -144,7 +153,7 @@ def draft(
 
     Args:
         samples: Task, language and documents of each; they need no content yet.
-        collection: Where the documents and the tasks are.
+        collection: Where the documents and the tasks are; what its other samples ask about them is not asked again.
         wanted: What they are asked for; None for the defaults.
         each: Called with what one model drafted for one sample, as soon as it comes, so that it can be stored.
 
@@ -157,13 +166,17 @@ def draft(
     """
     wanted = wanted or DraftSettings()
     known = {sample.id: list(sample.candidates) for sample in samples}
+    asked = questions_of((*collection.samples, *samples))
     whole = Drafts()
     costs: list[float | None] = []
 
     def take(sample: Sample, drafted: Drafts) -> None:
         nonlocal whole
-        new = without_repeats(drafted, known[sample.id])
+        elsewhere = set[str]().union(*(asked[id] for id in sample.documents))
+        new = without_repeats(drafted, known[sample.id], elsewhere)
         known[sample.id] += new.candidates
+        for id in sample.documents:
+            asked[id].update(fold(candidate.content.question) for candidate in new.candidates)
         whole += new
         costs.append(new.cost)
         if each is not None:
@@ -229,11 +242,10 @@ def read_candidates(
     candidates, rejected, notes = [], [], []
     for number, value in enumerate(listed, start=1):
         try:
-            content, remarks = _content(value, task, texts)
+            content, remarks = _content(value, task, sample.language, requirement or task.requirement, texts)
         except (UnreadableReplyError, RecordError) as error:
             rejected.append(RejectedDraft(drafter, f"candidate {number}: {error}", shortened_text(str(value))))
             continue
-        content = replace(content, requirement=requirement or task.requirement)
         cost = None if answer.cost is None else answer.cost / len(listed)
         seconds = answer.reply.seconds / len(listed)
         candidates.append(Candidate(candidate_id(drafter, number, sample), drafter, content, cost, seconds))
@@ -241,8 +253,10 @@ def read_candidates(
     return Drafts(tuple(candidates), tuple(rejected), tuple(notes), answer.cost)
 
 
-def _content(value: Json, task: StudioTask, texts: Mapping[str, str]) -> tuple[Content, list[str]]:
-    """The content of a candidate, and what of its evidence was left out."""
+def _content(
+    value: Json, task: StudioTask, language: str, requirement: Requirement, texts: Mapping[str, str]
+) -> tuple[Content, list[str]]:
+    """The content of a candidate, and what of its evidence was left out or is to be added."""
     written = from_record(_Candidate, value, "")
     components, remarks = [], []
     for place, component in enumerate(written.answer):
@@ -250,35 +264,18 @@ def _content(value: Json, task: StudioTask, texts: Mapping[str, str]) -> tuple[C
         lost = [shortened_text(quote, 60) for quote, evidence in evidence_of.items() if evidence is None]
         remarks += [f"answer[{place}]: a quote is not in the documents: {quote!r}" for quote in lost]
         components.append(Component(component.text, tuple(dict.fromkeys(filter(None, evidence_of.values())))))
-    check_answer(written.question, [component.text for component in components], task)
     content = Content(
         question=written.question,
         components=tuple(components),
         rationale=written.rationale,
         solution=written.solution,
+        requirement=requirement,
     )
+    for fault in faults_of(content, task, language):
+        if fault.name != "references":  # people can add them
+            raise UnreadableReplyError(str(fault))
+        remarks.append(str(fault))
     return content, remarks
-
-
-def check_answer(question: str, answer: Sequence[str], task: StudioTask) -> None:
-    """Check that an answer has the form of its task.
-
-    Raises:
-        UnreadableReplyError: It has not.
-    """
-    if not task.is_summary and any("\n" in text for text in answer):
-        raise UnreadableReplyError("answer: an element has several lines; give each line as an element")
-    folded = Counter(map(fold, answer))
-    if repeated := [text for text, count in folded.items() if count > 1]:
-        raise UnreadableReplyError(f"answer: {repeated[0][:60]!r} occurs twice")
-    if task.metric == "Accuracy":
-        if len(answer) != 1:
-            raise UnreadableReplyError(f"answer: {len(answer)} elements; this task has one")
-        options = options_of(question)
-        if not options:
-            raise UnreadableReplyError("question: it has no options; put A., B., C., D. at the start of lines")
-        if answer[0].strip() not in [*options]:
-            raise UnreadableReplyError(f"answer: expected one of the letters {', '.join(options)}")
 
 
 def find_quote(quote: str, texts: Mapping[str, str]) -> Evidence | None:

@@ -185,7 +185,8 @@ def pro_record(sample: Sample, collection: Collection) -> dict[str, Any]:
     if published is None:
         raise FathomError(f"{task.name} is not a task of LongBench Pro; export it as a suite or as JSON lines")
     if sample.bucket not in _LENGTH:
-        raise FathomError(f"LongBench Pro has no length of {sample.bucket:,} tokens, only {', '.join(LENGTHS)}")
+        length = f"length of {sample.bucket:,} tokens" if sample.bucket else "sample without a length bucket"
+        raise FathomError(f"LongBench Pro has no {length}, only {', '.join(LENGTHS)}")
     if sample.language not in _LANGUAGE:
         raise FathomError(f"LongBench Pro has no language {sample.language!r}")
     thinking, answering = prompts_of(sample, collection.tasks)

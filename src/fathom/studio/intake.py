@@ -35,6 +35,8 @@ EACH_WORLD = 3
 KEPT = 2048
 SKETCHES = 1
 """Version of sketches; increase it when ``sketch_of`` changes, and stored ones are made again."""
+LONGEST_TITLE = 120
+_NO_TITLE_ENDS = ",;:-，；：、"
 _RUN = 16
 """Letters of a run: about three English words, or a Chinese clause."""
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -223,7 +225,7 @@ def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | Non
     return IntakeDocument(
         StudioDocument(
             id=document.id,
-            title=document.title or _first_line(document.text),
+            title=document.title or _title(document),
             language=rules.language or document.language,
             source=source_of(document, rules),
             licence=document.licence or rules.licence,
@@ -378,6 +380,12 @@ def _hashes(sketch: Sketch) -> Hashes:
     return np.frombuffer(sketch, dtype=_HASH).astype(np.uint64)
 
 
-def _first_line(text: str) -> str:
-    line = text.partition("\n")[0].strip().lstrip("# ")
-    return line if len(line) <= 120 else f"{line[:119]}…"
+def _title(document: Document) -> str:
+    """The heading of a text; the name of its file if its first line is a part of a sentence."""
+    first, _, rest = document.text.strip().partition("\n")
+    line = first.strip().lstrip("#").strip()
+    alone = not rest.partition("\n")[0].strip() and len(line) <= LONGEST_TITLE
+    if line and (first.startswith("#") or (alone and line[-1] not in _NO_TITLE_ENDS)):
+        return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
+    name = document.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return (name.removesuffix(".txt").removesuffix(".md") or line)[:LONGEST_TITLE]

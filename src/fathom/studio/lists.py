@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
-from fathom.studio.schema import documents, head, samples
+from fathom.studio.schema import documents, head, samples, unique
 from fathom.studio.states import DECIDED_BY_OTHERS
 from fathom.studio.types import State
 
@@ -85,9 +85,9 @@ def counts(connection: Connection) -> dict[State, int]:
 
 
 def available(connection: Connection) -> dict[tuple[str, int], int]:
-    """Number of available documents by language and length bucket."""
+    """Number of available documents by language and length bucket, without those nearly equal to another."""
     key = (documents.c.language, documents.c.bucket)
-    query = select(*key, func.count()).where(documents.c.state == "available").group_by(*key)
+    query = select(*key, func.count()).where(documents.c.state == "available", unique()).group_by(*key)
     return {(row[0], row[1]): row[2] for row in connection.execute(query)}
 
 

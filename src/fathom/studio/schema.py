@@ -8,7 +8,20 @@ the log. Neither are ``sketches``, which follow from the texts and can be made a
 from collections.abc import Generator
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, MetaData, String, Table, Text, select, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    select,
+    text,
+)
 
 from fathom.server.database import Schema
 from fathom.studio.log import Entry, NoteEntry
@@ -179,6 +192,11 @@ def _with_sketches(connection: Connection) -> None:
     content = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
     table = "document VARCHAR(128) PRIMARY KEY, version INTEGER NOT NULL"
     connection.execute(text(f"CREATE TABLE sketches ({table}, content {content} NOT NULL)"))
+
+
+def unique() -> ColumnElement[bool]:
+    """Documents that are not nearly equal to an earlier one; the body is canonical JSON."""
+    return documents.c.body.contains('"duplicate_of":""')
 
 
 MIGRATIONS = (_first, _with_initial_passwords, _with_sketches)

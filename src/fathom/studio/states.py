@@ -1,15 +1,16 @@
 """The workflow: which action is allowed to whom in which state, and what follows. Pure functions without I/O.
 
     drafted -> selected -> expert_review -> standardised -> answer_review -> accepted -> audited
-                               |    ^                          |               |
-                               v    |                          v               v
-                              revision                    adjudication <- (audit: problem)
+                               |    ^          | (edit)        |               |
+                               v    |          v               v               v
+                              revision <-------+          adjudication <- (audit: problem)
                                                              |     |
                         selected <- reconstruct <------------+     +-> accepted
 
 An expert can reject a sample in any state. Nobody reviews what they wrote or edited; two different people review the
 answer, neither sees the other's review before; an adjudicator is an expert who did neither. Where models have answered,
-a review has two steps: verdicts on the components, and only then the models' answers, to find what is missing.
+a review has two steps: verdicts on the components, and only then the models' answers, to find what is missing. What is
+edited after a review goes back to it. Whether a sample may go on as it is, ``fathom.studio.faults`` says.
 """
 
 from collections.abc import Callable, Mapping
@@ -145,7 +146,7 @@ RULES: Mapping[type[Action], _Rule] = {
     SetDifficulty: _Rule(_LIVE, "administrator", operator=True),
     Select: _Rule(_in("drafted"), "annotator", operator=True),
     Write: _Rule(_in("drafted"), "annotator"),
-    Edit: _Rule(_in("selected", "revision"), "annotator"),
+    Edit: _Rule(_in("selected", "revision", "standardised"), "annotator"),
     SubmitForReview: _Rule(_in("selected", "revision"), "annotator", operator=True),
     ExpertPass: _Rule(_in("expert_review"), "expert", _wrote),
     ExpertReturn: _Rule(_in("expert_review"), "expert", _wrote),
@@ -244,7 +245,6 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
                 raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
             return _edited(sample, action.content, by)
         case SubmitForReview():
-            _check_complete(sample)
             return _next(sample, "expert_review")
         case ExpertPass():
             return _ruling(sample, "standardised", Ruling(by, "expert_review", sample.round, "pass", action.note, at))
@@ -252,8 +252,6 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             _check_reason(sample, action.reason)
             return _ruling(sample, "revision", Ruling(by, "expert_review", sample.round, "return", action.reason, at))
         case Standardise():
-            if not (action.prompt_thinking.strip() and action.prompt_answering.strip()):
-                raise RefusedError(f"sample {sample.id}: a prompt is empty; write both")
             thinking, answering = action.prompt_thinking, action.prompt_answering
             content = replace(sample.content, prompt_thinking=thinking, prompt_answering=answering)
             return _next(sample, "answer_review", content=content)
@@ -380,13 +378,16 @@ def visible(sample: Sample, person: Person) -> Sample:
 def sees_claims(sample: Sample, person: Person) -> bool:
     """Whether somebody sees what models claim about the answer, and decides on it.
 
-    An expert in expert review and adjudication, annotators while they edit, and reviewers in the second step.
+    An expert in expert review and adjudication, annotators while they edit, and reviewers in the second step. Nobody
+    once the prompts are to be confirmed: they may be a reviewer soon.
 
     Args:
         person: Who looks at it.
     """
     if sample.state == "answer_review":
         return sample.judged_by(person.name) is not None and not why_not(sample, SubmitReview, person)
+    if sample.state == "standardised":
+        return False
     return any(not why_not(sample, kind, person) for kind in (Edit, ExpertPass, Adjudicate))
 
 
@@ -439,7 +440,7 @@ def _edited(sample: Sample, content: Content, by: str) -> Sample:
     same = asked_of(content) == asked_of(sample.content)
     return _next(
         sample,
-        sample.state,
+        "revision" if sample.state == "standardised" else sample.state,
         content=content,
         writers=_with(sample.writers, by),
         predictions=_still_answering(sample, content),
@@ -511,21 +512,6 @@ def _no_right(role: Role, by: Person, operator: bool) -> str:
 def asked_of(content: Content) -> tuple[str, ...]:
     """Question and answer: answers of models and their scores hold as long as these stay."""
     return content.question, *(component.text for component in content.components)
-
-
-def missing_parts(content: Content) -> list[str]:
-    """What content lacks before an expert can review it."""
-    lacks = [] if content.question.strip() else ["a question"]
-    if not content.components:
-        lacks.append("at least one component of the answer")
-    elif any(not component.text.strip() for component in content.components):
-        lacks.append("text in every component of the answer")
-    return lacks
-
-
-def _check_complete(sample: Sample) -> None:
-    if lacks := missing_parts(sample.content):
-        raise RefusedError(f"sample {sample.id}: it lacks {' and '.join(lacks)}; write it first")
 
 
 def _check_reason(sample: Sample, reason: str) -> None:

@@ -5,15 +5,16 @@ import json
 import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
+from fathom.studio.faults import Fault, faults_against
 from fathom.studio.lists import HeadCache, ListedSample, ListQuery
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, from_json, from_record
@@ -32,6 +33,7 @@ from fathom.studio.schema import (
     samples,
     sketches,
     texts,
+    unique,
 )
 from fathom.studio.states import (
     RefusedError,
@@ -43,6 +45,7 @@ from fathom.studio.states import (
     check_right,
     review_document,
 )
+from fathom.studio.tasks import StudioTask, studio_tasks, tasks_folder
 from fathom.studio.types import (
     OPERATOR,
     Action,
@@ -63,12 +66,22 @@ from fathom.types import FathomError
 Kind = TypeVar("Kind")
 PAGE = 1000
 """Maximum length of a list."""
+NEARLY_EQUAL = "nearly_equal"
+"""Available documents that are nearly equal to another, as a state to look for."""
 AT_SERVER = Person(OPERATOR, "administrator")
 """Who acts in commands on the server's machine."""
 
 
 class MissingError(FathomError):
     """There is no such thing."""
+
+
+class FaultyError(RefusedError):
+    """The sample has faults, with which it cannot go on; nothing was changed."""
+
+    def __init__(self, sample: Sample, faults: Sequence[Fault]) -> None:
+        super().__init__(f"sample {sample.id}: {'. '.join(map(str, faults))}")
+        self.faults = tuple(faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +111,14 @@ class Store(Database):
 
     def __init__(self, place: str) -> None:
         super().__init__(place, STUDIO)
+        self._place = place
         self._kept = HeadCache()
         self._text = lru_cache(maxsize=16)(self._read_text)
+
+    @cached_property
+    def tasks(self) -> Mapping[str, StudioTask]:
+        """The tasks by which samples are checked: those of the package and of the store's folder, unless set."""
+        return studio_tasks(tasks_folder(self._place))
 
     # Actions
 
@@ -129,6 +148,8 @@ class Store(Database):
                 entry = new_entry(end, now(), by.name, checked)
                 try:
                     after = apply(before, checked, _person(connection, by), entry.at)
+                    if faults := faults_against(before, checked, after, self.tasks):
+                        raise FaultyError(after, faults)
                 except (StaleError, RefusedError):
                     if before is not None and _is_repeated(connection, entry):
                         return before
@@ -316,7 +337,7 @@ class Store(Database):
         return dict(self._at_head("counts", lists.counts))
 
     def available(self) -> dict[tuple[str, int], int]:
-        """Number of available documents by language and length bucket."""
+        """Number of available documents by language and length bucket, without those nearly equal to another."""
         return dict(self._at_head("available", lists.available))
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
@@ -349,13 +370,15 @@ class Store(Database):
         """Documents without their texts, in the order of their ids.
 
         Args:
-            state: Only in this state.
+            state: Only in this state, or ``NEARLY_EQUAL``; see ``_in_state``.
             language: Only in this language.
             bucket: Only of this length.
             offset: How many to leave out.
         """
         query = select(documents.c.body).order_by(documents.c.id).offset(offset).limit(limit)
-        for name, value in {"state": state, "language": language, "bucket": bucket}.items():
+        if state:
+            query = query.where(*_in_state(state))
+        for name, value in {"language": language, "bucket": bucket}.items():
             if value:
                 query = query.where(documents.c[name] == value)
         return [from_json(StudioDocument, row.body) for row in self.rows(query)]
@@ -368,7 +391,7 @@ class Store(Database):
         """
         query = select(documents.c.id).order_by(documents.c.id)
         if state:
-            query = query.where(documents.c.state == state)
+            query = query.where(*_in_state(state))
         key = ("document ids", state)
         return list(self._at_head(key, lambda connection: list(connection.execute(query).scalars())))
 
@@ -479,6 +502,13 @@ def new_id() -> str:
 
 def _no_document(id: str) -> MissingError:
     return MissingError(f"there is no document {id[:60]!r}; look for it in the list")
+
+
+def _in_state(state: str) -> list[ColumnElement[bool]]:
+    """Documents in a state; one that is nearly equal to another is not called available."""
+    if state == NEARLY_EQUAL:
+        return [documents.c.state == "available", ~unique()]
+    return [documents.c.state == state, *([unique()] if state == "available" else [])]
 
 
 def _locked(connection: Connection) -> Head:

@@ -158,8 +158,6 @@ def recipes_of(
     options = options or ExportOptions()
     task = find_task(collection.tasks, sample.task)
     answer = answer_of(sample, task)
-    if not answer or not all(answer):
-        raise FathomError("its answer is empty; write at least one component")
     evidence = evidence_of(sample, collection.texts)
     context = context_of(sample, collection)
     thinking, answering = prompts_of(sample, collection.tasks)
@@ -168,9 +166,10 @@ def recipes_of(
     )
     full = (*context, GAP + answering)
     keep = [Span(passage.document, passage.start, passage.end) for passage in evidence]
-    whole = _recipe(sample, task, answer, sample.bucket, full, GAP + thinking, evidence, texts)
+    bucket = sample.bucket or sum(collection.documents[id].tokens for id in sample.documents)
+    whole = _recipe(sample, task, answer, bucket, full, GAP + thinking, evidence, texts)
     recipes, left_out = [whole], []
-    shorter = {length for length in options.lengths if 0 < length < min(whole.tokens, sample.bucket)}
+    shorter = {length for length in options.lengths if 0 < length < min(whole.tokens, bucket)}
     for length in sorted(shorter, reverse=True):
         # The longer of both prompts must fit.
         extra = max(0, whole.thinking_tokens - whole.tokens)
@@ -181,7 +180,7 @@ def recipes_of(
             continue
         parts = _with_question_last(parts, GAP + answering)
         short = _recipe(sample, task, answer, length, parts, GAP + thinking, evidence, texts)
-        recipes.append(replace(short, facets={**short.facets, "shortened_from": sample.bucket}))
+        recipes.append(replace(short, facets={**short.facets, "shortened_from": bucket}))
     if options.closed_book:
         bare = replace(
             whole,

@@ -19,12 +19,14 @@ from fathom.studio.exports import (
     SAMPLES,
     ExportFormat,
     ExportOptions,
+    LeftOut,
     dataset_card,
     document_lines,
     pro_records,
     sample_lines,
     write_lines,
 )
+from fathom.studio.faults import faults_of, faults_of_sample
 from fathom.studio.imports import Imported, read_import
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError
@@ -47,7 +49,7 @@ class ExportReport:
 
     Attributes:
         folder: The folder.
-        samples: Number of accepted samples.
+        samples: Number of accepted samples without fault.
         left_out: What is not in the export and why, one line each.
     """
 
@@ -82,17 +84,21 @@ def export_samples(
     Raises:
         FathomError: No sample is accepted, the folder has other files, or it cannot be written.
     """
-    collection = collection_of(store, tasks, states=("accepted", "audited"))
-    if not collection.samples:
+    whole = collection_of(store, tasks, states=("accepted", "audited"))
+    if not whole.samples:
         raise FathomError("no sample is accepted yet; `fathom studio stats` says where they are")
+    faulty = {sample.id: faults for sample in whole.samples if (faults := faults_of_sample(sample, tasks))}
+    reasons = {id: str(LeftOut(id, ". ".join(map(str, faults)))) for id, faults in faulty.items()}
+    collection = replace(whole, samples=tuple(sample for sample in whole.samples if sample.id not in faulty))
+    if not collection.samples:
+        raise FathomError(f"no accepted sample is without fault: {next(iter(reasons.values()))}")
     check_contents(out, (RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD), "an export")
     files: list[str] = []
     lines: list[str] = []
-    left_out: dict[str, str] = {}
+    left_out = reasons
     if "pro" in options.formats:
-        reasons = write_lines(out / RECORDS, pro_records(collection))
+        lines += [f"{RECORDS}: {reason}" for reason in write_lines(out / RECORDS, pro_records(collection))]
         files.append(RECORDS)
-        lines += [f"{RECORDS}: {reason}" for reason in reasons]
     if "jsonl" in options.formats:
         left_out |= {reason.name: str(reason) for reason in write_lines(out / SAMPLES, sample_lines(collection))}
         write_lines(out / DOCUMENTS, document_lines(collection))
@@ -160,6 +166,8 @@ def import_samples(
         with _reported(imported, sample.place):
             made = store.act(action, AT_SERVER)
             added.append(made.id)
+            for fault in faults_of(sample.content, store.tasks.get(made.task), made.language):
+                imported.add_problem(sample.place, f"sample {made.id} has a fault, to be mended: {fault}")
             if sample.difficulty:
                 store.act(SetDifficulty(made.id, made.version, sample.difficulty), AT_SERVER)
     return ImportedSamples(tuple(added), tuple(left), new, tuple(imported.problems), imported.problem_count)

@@ -16,7 +16,7 @@ import polars as pl
 
 from fathom.models.prices import total_cost
 from fathom.plugins.names import chosen
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafts
 from fathom.studio.critique import CRITIQUE, Critique, criticise
@@ -38,8 +38,8 @@ from fathom.studio.intake import (
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
 from fathom.studio.states import RefusedError, StaleError, asked_of
-from fathom.studio.store import AT_SERVER, Store, new_id
-from fathom.studio.tasks import StudioTask, find_task, studio_tasks
+from fathom.studio.store import AT_SERVER, NEARLY_EQUAL, Store, new_id
+from fathom.studio.tasks import StudioTask, find_task, studio_tasks, tasks_folder
 from fathom.studio.types import (
     STATES,
     Action,
@@ -59,8 +59,6 @@ from fathom.studio.types import (
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
-
-TASKS = "tasks"
 
 
 class StoreTexts(Mapping[str, str]):
@@ -97,11 +95,6 @@ def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]
     if folder is not None and not folder.is_dir():
         raise FathomError(f"`tasks` {folder}: no such folder; `fathom studio tasks --write all` makes one")
     return studio_tasks(folder or tasks_folder(place))
-
-
-def tasks_folder(place: str) -> Path | None:
-    """The folder with the task files of a store; None for a PostgreSQL database."""
-    return Path(place) / TASKS if "://" not in place else None
 
 
 def states_of(names: Sequence[str]) -> tuple[State, ...]:
@@ -237,6 +230,8 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     if not choices:
         others = len(store.documents(state="collected", language=plan.language))
         waiting = f"; {others} documents wait for their compliance review" if others else ""
+        if equal := len(store.documents(state=NEARLY_EQUAL, language=plan.language)):
+            waiting += f"; {several(equal, 'document')} nearly equal to another not used"
         raise FathomError(
             f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}"
             f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another `language` or "
@@ -253,7 +248,7 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
 
 def _lengths(available: Sequence[StudioDocument]) -> str:
     """What lengths there are, for somebody who asked for another one."""
-    lengths = sorted(document.tokens for document in available if not document.duplicate_of)
+    lengths = sorted(document.tokens for document in available)
     if not lengths:
         return ""
     return f"; those that are available have {lengths[0]:,} to {lengths[-1]:,} tokens"
@@ -262,7 +257,7 @@ def _lengths(available: Sequence[StudioDocument]) -> str:
 def _choices(plan: DraftPlan, available: Sequence[StudioDocument], tolerance: float) -> list[tuple[str, ...]]:
     if plan.several:
         return list(groups(available, plan.bucket, tolerance=tolerance, seed=plan.seed))
-    return [(text.id,) for text in available if _is_as_long(text, plan.bucket, tolerance) and not text.duplicate_of]
+    return [(text.id,) for text in available if _is_as_long(text, plan.bucket, tolerance)]
 
 
 def _is_as_long(document: StudioDocument, bucket: int, tolerance: float) -> bool:
@@ -291,7 +286,9 @@ def draft_samples(
     """
     samples = planned(plan, store, tasks)
     documents = {document.id: document for document in store.documents()}
-    collection = Collection(samples, documents, StoreTexts(store, list(documents)), tasks)
+    used = {id for sample in samples for id in sample.documents}
+    others = [sample for sample in store.samples() if used.intersection(sample.documents)]
+    collection = Collection((*others, *samples), documents, StoreTexts(store, list(documents)), tasks)
     made: dict[str, Sample] = {}
     lost: list[str] = []
     done = 0

@@ -74,7 +74,7 @@ def chance_of(question: str, answers: list[str]) -> float:
     answer = answers[0].strip() if len(answers) == 1 else ""
     if len(letters) < 2 or not answer or not set(answer) <= set(letters):
         return 0.0
-    several = len(answer) > 1 or _shows_several(question)
+    several = len(answer) > 1 or shows_several(question)
     return 1 / (2 ** len(letters) - 1) if several else 1 / len(letters)
 
 
@@ -92,7 +92,7 @@ def options_of(question: str) -> str:
     return best if len(best) > 1 else ""
 
 
-def _shows_several(question: str) -> bool:
+def shows_several(question: str) -> bool:
     """Whether the example answer at the end of a question has several letters, as in ``A/AC/BCD``."""
     _, *examples = _MARK.split(question)
     lines = (line.strip() for example in examples for line in example.splitlines())

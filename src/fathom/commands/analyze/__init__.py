@@ -345,7 +345,11 @@ class DifficultyOptions(OfRows, Json):
     _: KW_ONLY
     tiers: Annotated[
         Path | str | Mapping[str, Sequence[str]],
-        opt("TOML file with the lists of models high, mid and low.", metavar="FILE", read=lambda given: given),
+        opt(
+            "TOML file with the lists of models high, middle (or mid) and low.",
+            metavar="FILE",
+            read=lambda given: given,
+        ),
     ]
     correct: Annotated[
         Correct,

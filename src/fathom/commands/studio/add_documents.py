@@ -116,7 +116,10 @@ def main(line: Line) -> None:
     for taken in intake.taken:
         if taken.document.duplicate_of:
             tell(about(taken.document))
-    states = "available" if line.available else "waiting for their compliance review"
+    usable = len(intake.taken) - intake.nearly_equal
+    states = "waiting for their compliance review"
+    if line.available:
+        states = f"{usable:,} of them available" if intake.nearly_equal else "available"
     print(
         f"{several(len(intake.taken), 'document')} added, {states}; {len(intake.known):,} were there; "
         f"{intake.no_bucket:,} are of no bucket's length, {intake.nearly_equal:,} nearly equal to another"

@@ -16,7 +16,9 @@ class DifficultyOptions(Json):
     sources: Sources
     store: Store = STORE
     _: KW_ONLY
-    tiers: Annotated[Path | str, opt("TOML file with three lists of models: high, middle and low.", metavar="FILE")]
+    tiers: Annotated[
+        Path | str, opt("TOML file with three lists of models: high, middle (or mid) and low.", metavar="FILE")
+    ]
 
 
 @command(DifficultyOptions)

@@ -46,7 +46,7 @@ def studio_tasks(options: TasksOptions) -> "Mapping[str, StudioTask]":
 
 
 def _folder(options: TasksOptions) -> Path:
-    from fathom.studio.work import tasks_folder
+    from fathom.studio.tasks import tasks_folder
 
     folder = options.tasks or tasks_folder(options.store)
     if folder is None:

@@ -35,6 +35,8 @@ MOST = 100_000
 """Maximum bytes of a file."""
 MOST_TEXT = 20_000
 """Maximum characters of one text."""
+FOLDER = "tasks"
+"""Of the own tasks in the folder of a store."""
 MARKERS: Mapping[str, str] = {"en": "[Answer]", "zh": "[答案]"}
 _Text: TypeAlias = Annotated[Words, MaxLen(MOST_TEXT)]
 _NO_REASONING = {
@@ -127,6 +129,11 @@ def studio_tasks(folder: Path | None = None) -> Mapping[str, StudioTask]:
             own[task.name] = task
     tasks |= own
     return {name: tasks[name] for name in (*BY_NAME, *sorted(tasks))}
+
+
+def tasks_folder(place: str) -> Path | None:
+    """The folder with the task files of a store; None for a PostgreSQL database."""
+    return Path(place) / FOLDER if "://" not in place else None
 
 
 def packaged_tasks() -> Mapping[str, StudioTask]:

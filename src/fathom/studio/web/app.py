@@ -105,6 +105,7 @@ def make_app(
         proxied: Whether a reverse proxy is in front.
     """
     metrics = metrics or Metrics("studio")
+    store.tasks = settings.tasks
     folders = {"uploads": Path(tempfile.gettempdir())} | ({"store": store.folder} if store.folder else {})
     watch_store(metrics, store, folders)
     # No API documentation pages: they would load scripts from other sites.

@@ -9,13 +9,14 @@ from fathom.documents.records import FORMATS
 from fathom.server.answers import AnswerError
 from fathom.studio.compliance import findings
 from fathom.studio.intake import rules_of
-from fathom.studio.store import MissingError
+from fathom.studio.store import NEARLY_EQUAL, MissingError
 from fathom.studio.types import DOCUMENT_STATES, ReviewDocument, StudioDocument
 from fathom.studio.uploads import Upload, add_uploads
 from fathom.studio.web.receiving import MOST_FILES, MOST_OF_ALL, MOST_OF_FILE
 from fathom.studio.web.visit import Visit
 
 SHOWN = 100
+LISTED_STATES = ("collected", "available", NEARLY_EQUAL, "excluded", "exhausted")
 EXCERPT = 4000
 MOST_FACT = 500
 """Characters of a field of an upload, such as the licence."""
@@ -34,14 +35,15 @@ def _documents_page(visit: Visit, wrong: str = "") -> Response:
         400 if wrong else 200,
         wrong=wrong,
         documents=documents[:SHOWN],
-        counts={state: len(visit.store.document_ids(state=state)) for state in DOCUMENT_STATES},
-        states=DOCUMENT_STATES,
+        counts={state: len(visit.store.document_ids(state=state)) for state in LISTED_STATES},
+        states=LISTED_STATES,
         state=state,
         language=language,
         offset=offset,
         more=offset + SHOWN if len(documents) > SHOWN else 0,
         waiting=len(visit.store.document_ids(state="collected")),
         tokenizer=visit.store.intake().tokenizer,
+        tasks=visit.settings.tasks,
         formats=FORMATS,
         limits={"files": MOST_FILES, "file": MOST_OF_FILE >> 20, "all": MOST_OF_ALL >> 20},
     )

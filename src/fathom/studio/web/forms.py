@@ -86,16 +86,18 @@ def _action(name: str, sample: Sample, form: Form) -> Action:
 
 
 def content_of(form: Form, before: Content) -> Content:
-    """The content that a form describes; the prompts, for which it has no fields, stay as long as the question does."""
-    question = form.text("question")
+    """The content that a form describes; what it has no fields for stays, prompts as long as the question does."""
+    question = form.text("question", before.question)
     prompts = (before.prompt_thinking, before.prompt_answering) if question == before.question else ("", "")
+    has_components = any(name.startswith("component-") for name in form.fields)
     return Content(
         question,
-        tuple(components_of(form, "component")),
-        form.text("rationale"),
-        form.text("solution"),
+        tuple(components_of(form, "component")) if has_components else before.components,
+        form.text("rationale", before.rationale),
+        form.text("solution", before.solution),
         _one_of(form.text("requirement", before.requirement), REQUIREMENTS, "full or partial"),
-        *prompts,
+        form.text("prompt_thinking", prompts[0]),
+        form.text("prompt_answering", prompts[1]),
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
+from fathom.studio.faults import REFERENCES, STANDARDISED, faults_of, faults_of_sample
+from fathom.studio.intake import bucket_of
 from fathom.studio.lists import ListedSample
 from fathom.studio.log import Entry
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
@@ -17,7 +19,7 @@ from fathom.studio.states import RefusedError, StaleError, may, states_waiting_f
 from fathom.studio.statistics import efforts, total
 from fathom.studio.store import Draft, new_id
 from fathom.studio.tasks import guideline_of, proposed_prompts
-from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, SubmitForReview
+from fathom.studio.types import STATES, Component, Content, Create, Edit, Evidence, Sample, State, SubmitForReview
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
@@ -33,6 +35,8 @@ MOST_MINED = 50
 """Components of models that a reviewer decides on; the models' whole answers have the rest."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
+ASKED: frozenset[State] = frozenset({"expert_review", "standardised", *STANDARDISED})
+"""States in which pages show what models are asked."""
 
 
 def queue(visit: Visit) -> Response:
@@ -99,17 +103,27 @@ def history(visit: Visit) -> Response:
 
 
 def create(visit: Visit) -> Response:
-    """Begins a sample about a document.
+    """Begins a sample about a document, or about several.
 
     Raises:
-        AnswerError: The task is not in the list.
+        AnswerError: The task is not in the list, or the documents cannot be used together.
     """
-    form = visit.form
-    document = visit.store.document(form.text("document").replace("\0", ""))
+    form, prefix = visit.form, "document-"
+    ids = [name.removeprefix(prefix) for name in form.fields if name.startswith(prefix)] or [form.text("document")]
+    documents = [visit.store.document(id.replace("\0", "")) for id in ids]
     task = form.text("task").strip()
     if not task or (visit.settings.tasks and task not in visit.settings.tasks):
         raise AnswerError(400, "choose a task from the list")
-    action = Create(new_id(), task, document.language, document.bucket, (document.id,))
+    if other := [document for document in documents if document.state != "available"]:
+        raise AnswerError(
+            400, f"{other[0].title or other[0].id} is {other[0].state}; choose documents that are available"
+        )
+    if len({document.language for document in documents}) > 1:
+        raise AnswerError(400, "the documents are in several languages; choose those of one")
+    intake, bucket = visit.store.intake(), documents[0].bucket
+    if len(documents) > 1:
+        bucket = bucket_of(sum(document.tokens for document in documents), intake.buckets, intake.tolerance)
+    action = Create(new_id(), task, documents[0].language, bucket, tuple(document.id for document in documents))
     return visit.to(f"/samples/{visit.store.act(action, visit.me).id}")
 
 
@@ -123,17 +137,22 @@ def act(visit: Visit) -> Response:
     if name not in FORMS:
         raise AnswerError(404, "there is no such page")
     sample = visit.store.sample(visit.path("id"))
+    hands_over, version = form.text("then") == "submit", form.number("version")
     try:
-        visit.store.act(action_of(name, sample, form), visit.me)
+        action = action_of(name, sample, form)
+        unchanged = isinstance(action, Edit) and _is_unchanged(visit, action, sample)
+        if not (hands_over and unchanged):  # who changed nothing and hands it over just hands it over
+            visit.store.act(action, visit.me)
+            version += 1
     except StaleError:
         return _merge(visit, visit.store.sample(sample.id), name, form)
     except (RefusedError, RecordError) as error:
         return _refused(visit, visit.store.sample(sample.id), name, form, error)
     visit.store.drop_drafts(visit.me.name, sample.id)
-    if form.text("then") == "submit":
+    if hands_over:
         try:
             # What they have just saved: if somebody else has edited it since, they look at that first.
-            visit.store.act(SubmitForReview(sample.id, form.number("version") + 1), visit.me)
+            visit.store.act(SubmitForReview(sample.id, version), visit.me)
         except StaleError:
             return _merge(visit, visit.store.sample(sample.id), "submit", Form())
         except RefusedError as error:
@@ -177,11 +196,16 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
-    thinking, answering = proposed_prompts(visit.settings.tasks, sample) if sample.state == "standardised" else ("", "")
+    standard = proposed_prompts(visit.settings.tasks, sample)
+    thinking, answering = standard if sample.state in ASKED else ("", "")
     first = seen.judged_by(visit.me.name) if may_do["review"] else None
     form["review"] = form.get("review") or form.get("verdicts") or (form_of(first) if first else None)
-    decides = not blind and any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
+    reviewing = sample.state == "standardised"  # whoever is here may be a reviewer soon
+    decides = not (blind or reviewing) and any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
+    asked = (edited.prompt_thinking or thinking, edited.prompt_answering or answering)
+    same = set(asked[1].splitlines())
     task = visit.settings.tasks.get(sample.task)
+    references = REFERENCES if task is not None and task.is_summary and task.published else 0
     return visit.page(
         "sample",
         status,
@@ -192,6 +216,8 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         reasons=reasons,
         forms=form,
         edited=edited,
+        faults=faults_of_sample(seen, visit.settings.tasks),
+        faults_of=lambda content: faults_of(content, task, sample.language),
         missing=_components(form["review"], "missing"),
         evidence_for=partial(_evidence, form["review"]),
         first=first,
@@ -201,13 +227,31 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         claims=claims.claims_of(visit, sample),
         closed_book=closed_book_results(sample, task) if decides else None,
         known=bool(decides and known_without_text(sample, task)),
-        prompts=(seen.content.prompt_thinking or thinking, seen.content.prompt_answering or answering),
+        own_prompts=_own_prompts(edited, standard),
+        prompts=asked,
+        reasoning="\n".join(line for line in asked[0].splitlines() if line not in same),
         guideline=guideline_of(visit.settings.tasks, sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
-        empty_rows=EMPTY_ROWS,
+        empty_rows=max(0, references - len(edited.components)) if references else EMPTY_ROWS,
+        summary=task is not None and task.is_summary,
+        references=references,
         **{"wrong": "", "mine": None, "conflict": "", "claim_form": None} | values,
     )
+
+
+def _own_prompts(content: Content, standard: tuple[str, str]) -> tuple[str, str]:
+    """The prompts of a content as its form shows them: empty for the standard ones, which follow the question."""
+    prompts = content.prompt_thinking, content.prompt_answering
+    return ("", "") if prompts == standard else prompts
+
+
+def _is_unchanged(visit: Visit, action: Edit, sample: Sample) -> bool:
+    """Whether an edit leaves the sample as its form showed it."""
+    standard = proposed_prompts(visit.settings.tasks, sample)
+    thinking, answering = _own_prompts(sample.content, standard)
+    shown = replace(sample.content, prompt_thinking=thinking, prompt_answering=answering)
+    return action.version == sample.version and action.content in (sample.content, shown)
 
 
 def _merge(visit: Visit, sample: Sample, name: str, form: Form) -> Response:
@@ -229,7 +273,8 @@ def _refused(visit: Visit, sample: Sample, name: str, form: Form, error: FathomE
 
 def _differences(mine: Content, theirs: Content) -> list[tuple[str, str, str]]:
     """Fields that differ, as texts."""
-    pairs = [(name, getattr(mine, name), getattr(theirs, name)) for name in ("question", "rationale", "solution")]
+    names = ("question", "rationale", "solution", "prompt_thinking", "prompt_answering")
+    pairs = [(name.replace("_", " "), getattr(mine, name), getattr(theirs, name)) for name in names]
     parts = [("components", _lines(mine), _lines(theirs)), ("requirement", mine.requirement, theirs.requirement)]
     return [pair for pair in pairs + parts if pair[1] != pair[2]]
 

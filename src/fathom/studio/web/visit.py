@@ -30,7 +30,7 @@ from fathom.studio.store import Store
 from fathom.studio.tasks import StudioTask
 from fathom.studio.types import Person, Role
 from fathom.studio.web.receiving import close, pieces_of, receive_files
-from fathom.studio.web.words import NOTICES, deed, language
+from fathom.studio.web.words import NOTICES, deed, language, standing
 
 COOKIE = "fathom-studio"
 PAGES = Path(__file__).parent / "pages"
@@ -194,6 +194,7 @@ def templates() -> Environment:
     environment.filters["label"] = lambda name: str(name).replace("_", " ")
     environment.filters["language"] = language
     environment.filters["deed"] = deed
+    environment.filters["standing"] = standing
     environment.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
     environment.filters["record"] = _record
     environment.filters["mined_key"] = mined_key

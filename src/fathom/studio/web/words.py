@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
 from fathom.printing import printable
 from fathom.studio.log import Entry
-from fathom.studio.types import ACTIONS, EVENTS, Note
+from fathom.studio.store import NEARLY_EQUAL
+from fathom.studio.types import ACTIONS, EVENTS, Note, StudioDocument
 
 NOTES: Mapping[str, str] = {
     "account": "changed how an account logs in",
@@ -39,6 +40,11 @@ def deed(entry: Entry) -> str:
         return kind.words.deed
     topic = str(json.loads(entry.body).get("topic", entry.kind))
     return NOTES.get(topic, printable(topic))
+
+
+def standing(document: StudioDocument) -> str:
+    """The state of a document in words; one that is nearly equal to another is not called available."""
+    return NEARLY_EQUAL.replace("_", " ") if document.state == "available" and document.duplicate_of else document.state
 
 
 def language(code: str) -> str:

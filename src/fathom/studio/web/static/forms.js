@@ -47,7 +47,7 @@ function count() {
 function startComponents(group) {
   group.addEventListener("input", () => {
     const fields = [...group.querySelectorAll(".component textarea")];
-    if (fields.at(-1).value) addComponent(group);
+    if (fields.at(-1).value && fields.length < (Number(group.dataset.most) || Infinity)) addComponent(group);
   });
 }
 
@@ -60,7 +60,7 @@ export function addComponent(group) {
   const field = copy.querySelector("textarea");
   field.name = `${prefix}-${at}`;
   field.value = "";
-  copy.querySelector(".hidden").textContent = `${prefix} ${at + 1}`;
+  copy.querySelector("label span").textContent = `${group.dataset.name ?? prefix} ${at + 1}`;
   const evidence = copy.querySelector("input[type=hidden]");
   evidence.name = `${prefix}-evidence-${at}`;
   evidence.value = "";

@@ -1,0 +1,242 @@
+"""Faults of a sample, each with what to do. Pure functions without I/O.
+
+Pages list them while somebody edits. A sample with a fault is not handed over, passed, standardised, accepted or
+exported; imports and drafts name them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from fathom.benchmarks.pro.official import fold
+from fathom.benchmarks.pro.secondary_tasks import Metric
+from fathom.benchmarks.pro.tasks import options_of, shows_several
+from fathom.studio.tasks import MARKERS, StudioTask, proposed_prompts
+from fathom.studio.types import (
+    Action,
+    Adjudicate,
+    Audit,
+    Content,
+    ExpertPass,
+    Sample,
+    Standardise,
+    State,
+    SubmitForReview,
+    SubmitReview,
+    SubmitVerdicts,
+)
+
+FaultName: TypeAlias = Literal[
+    "question",
+    "answer",
+    "empty component",
+    "repeated component",
+    "lines",
+    "references",
+    "options",
+    "choice",
+    "prompts",
+    "question in the prompts",
+    "marker",
+    "difference of the prompts",
+]
+REFERENCES = 3
+"""Reference summaries of a sample of T4 (LongBench Pro, section 3.4)."""
+STANDARDISED: frozenset[State] = frozenset({"answer_review", "adjudication", "accepted", "audited"})
+"""States in which a sample has its prompts."""
+_ONCE: frozenset[Metric] = frozenset({"NDCG", "Pairwise_Accuracy", "F1_Score", "Summary"})
+"""Metrics that an element of the answer that occurs twice would make wrong."""
+_SENTENCE = re.compile(r"\n+|(?<=[.!?;])[ \t]+|(?<=[。！？；])")
+_MARKER = re.compile("|".join(map(re.escape, MARKERS.values())), re.IGNORECASE)
+# A sentence on whether to reason, or on where to put the answer: the only ones in which the two prompts may differ.
+_WAY = re.compile(
+    rf"{_MARKER.pattern}|think|reason|step|direct|immediate|at once|explain|explanation"
+    "|思考|推理|逐步|步骤|直接|立即|过程|分析",
+    re.IGNORECASE,
+)
+_PROMPTS: Mapping[str, str] = {
+    "prompt_thinking": "the prompt that asks for reasoning first",
+    "prompt_answering": "the prompt that asks for the answer at once",
+}
+_STANDARD = "or empty both prompts to take the standard ones"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of a sample.
+
+    Attributes:
+        what: What is wrong.
+        todo: What to do.
+    """
+
+    name: FaultName
+    what: str
+    todo: str
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.todo}"
+
+
+def faults_of(
+    content: Content, task: StudioTask | None, language: str, *, standardised: bool = False
+) -> tuple[Fault, ...]:
+    """The faults of a question with its answer and prompts.
+
+    Args:
+        task: Its task; None if it is unknown, so that only what holds for all tasks is checked.
+        language: ``en`` or ``zh``.
+        standardised: Whether it must have prompts already.
+    """
+    return (
+        *_of_question(content),
+        *_of_answer(content, task),
+        *(_of_choice(content, task, language) if task is not None and task.metric == "Accuracy" else ()),
+        *_of_prompts(content, language, standardised),
+    )
+
+
+def faults_of_sample(sample: Sample, tasks: Mapping[str, StudioTask]) -> tuple[Fault, ...]:
+    """The faults of a sample in its state."""
+    standardised = sample.state in STANDARDISED
+    return faults_of(sample.content, tasks.get(sample.task), sample.language, standardised=standardised)
+
+
+def faults_against(
+    before: Sample | None, action: Action, after: Sample, tasks: Mapping[str, StudioTask]
+) -> tuple[Fault, ...]:
+    """The faults for which an action is refused: those of a sample that would go on or be accepted.
+
+    What leads back is never refused. Prompts that nobody has reviewed are a fault of ``Standardise``: only those of the
+    content and the standard ones are confirmed without another review.
+
+    Args:
+        before: The sample; None for a new one.
+        after: What would follow.
+    """
+    match action:
+        case SubmitForReview() | ExpertPass():
+            return faults_of_sample(after, tasks)
+        case SubmitVerdicts(verdict="pass") | SubmitReview(verdict="pass"):
+            return faults_of_sample(after, tasks)
+        case Adjudicate(decision="accept") | Audit(verdict="pass"):
+            return faults_of_sample(after, tasks)
+        case Standardise() if before is not None:
+            given = (action.prompt_thinking.strip(), action.prompt_answering.strip())
+            if given not in (reviewed_prompts(before), proposed_prompts(tasks, before)) and any(given):
+                what = "these prompts are others than those that were reviewed"
+                return (Fault("prompts", what, "hand them to an expert, as an edit, or take the reviewed ones"),)
+            return faults_of_sample(after, tasks)
+    return ()
+
+
+def reviewed_prompts(sample: Sample) -> tuple[str, str]:
+    """The two prompts that a sample has already; empty ones before."""
+    return sample.content.prompt_thinking.strip(), sample.content.prompt_answering.strip()
+
+
+def _of_question(content: Content) -> Iterator[Fault]:
+    if not content.question.strip():
+        yield Fault("question", "it lacks a question", "write one")
+
+
+def _of_answer(content: Content, task: StudioTask | None) -> Iterator[Fault]:
+    texts = [component.text.strip() for component in content.components]
+    if not texts:
+        yield Fault("answer", "it lacks an answer", "write at least one component")
+        return
+    if "" in texts:
+        yield Fault("empty component", f"component {texts.index('') + 1} of the answer is empty", "write it")
+    if task is None:
+        return
+    repeated = [text for text, count in Counter(map(fold, texts)).items() if text and count > 1]
+    if repeated and task.metric in _ONCE:
+        yield Fault("repeated component", f"{_short(repeated[0])!r} occurs twice in the answer", "remove one of them")
+    if task.is_summary:
+        if task.published and len(texts) != REFERENCES:
+            count = f"{len(texts)} reference summaries" if len(texts) > 1 else "1 reference summary"
+            yield Fault("references", f"the answer has {count}", f"write {REFERENCES}, one in each field")
+        return
+    if several := [at for at, text in enumerate(texts, start=1) if "\n" in text]:
+        what = f"component {several[0]} of the answer has several lines"
+        yield Fault("lines", what, "give each line as a component")
+
+
+def _of_choice(content: Content, task: StudioTask, language: str) -> Iterator[Fault]:
+    options = options_of(content.question)
+    if content.question.strip() and not options:
+        yield Fault("options", "the question has no options", "put A., B., C., D. at the start of lines")
+    texts = [text for component in content.components if (text := component.text.strip())]
+    if len(texts) > 1:
+        yield Fault("choice", f"the answer has {len(texts)} components; this task has one", "write one")
+    elif texts and options and not _is_choice(texts[0], options):
+        what = f"the answer {_short(texts[0])!r} is none of the options"
+        yield Fault("choice", what, f"write one of the letters {', '.join(options)}")
+    elif texts and len(texts[0]) > 1 and options and not _takes_several(content, task, language):
+        todo = f"write one of the letters {', '.join(options)}"
+        yield Fault("choice", f"the answer {texts[0]} has several letters; this task has one", todo)
+
+
+def _is_choice(answer: str, options: str) -> bool:
+    """Whether an answer is letters of options, each once and in their order."""
+    return set(answer) <= set(options) and "".join(sorted(set(answer))) == answer
+
+
+def _takes_several(content: Content, task: StudioTask, language: str) -> bool:
+    """Whether the example of an answer, in the sample's prompt or that of its task, has several letters."""
+    wording = task.wordings.get(language)
+    examples = [f"{_marker(language)}\n{line}" for line in wording.example] if wording else []
+    return any(map(shows_several, (*examples, content.prompt_answering, content.question)))
+
+
+def _of_prompts(content: Content, language: str, standardised: bool) -> Iterator[Fault]:
+    prompts = {name: text for name in _PROMPTS if (text := getattr(content, name).strip())}
+    if len(prompts) < len(_PROMPTS):
+        if prompts or standardised:
+            lacking = next(words for name, words in _PROMPTS.items() if name not in prompts)
+            yield Fault("prompts", f"{lacking} is empty", f"write both, {_STANDARD}")
+        return
+    question = _words(content.question)
+    for name, text in prompts.items():
+        # Records of LongBench Pro have no question beside their prompts: it is the second one, whole.
+        if content.question.strip() != prompts["prompt_answering"] and question not in _words(text):
+            what = f"the question does not stand in {_PROMPTS[name]}"
+            yield Fault("question in the prompts", what, f"write it into the prompt as it is, {_STANDARD}")
+        if language in MARKERS and not _MARKER.search(text):
+            what = f"{_PROMPTS[name]} does not say that {_marker(language)} comes before the answer"
+            yield Fault("marker", what, f"add it, {_STANDARD}")
+    thinking, answering = prompts["prompt_thinking"], prompts["prompt_answering"]
+    if thinking == answering:
+        what = "both prompts are the same"
+        yield Fault("difference of the prompts", what, f"let the first one ask for reasoning, {_STANDARD}")
+    elif language in MARKERS and (differs := _difference(_fixed(thinking), _fixed(answering))):
+        what = f"the prompts differ in more than the reasoning that they ask for: {_short(differs)!r} is in one only"
+        yield Fault("difference of the prompts", what, f"make them equal there, {_STANDARD}")
+
+
+def _fixed(prompt: str) -> list[str]:
+    """The sentences of a prompt that say neither whether to reason nor where to put the answer."""
+    sentences = (_words(sentence) for sentence in _SENTENCE.split(prompt))
+    return [sentence for sentence in sentences if sentence and not _WAY.search(sentence)]
+
+
+def _difference(first: Sequence[str], second: Sequence[str]) -> str:
+    """The first sentence in which two lists differ; "" if they are equal."""
+    unequal = (left or right for left, right in zip(first, second, strict=False) if left != right)
+    longer = max(first, second, key=len)
+    rest = longer[min(len(first), len(second)) :]
+    return next(unequal, rest[0] if rest else "")
+
+
+def _marker(language: str) -> str:
+    return MARKERS.get(language, MARKERS["en"])
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"

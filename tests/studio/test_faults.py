@@ -1,0 +1,392 @@
+"""Faults of samples: what each is, where it refuses an action, and that what is released is what was reviewed."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fathom.benchmarks.pro.secondary_tasks import SECONDARY
+from fathom.studio.auditing import audit
+from fathom.studio.exports import ExportOptions
+from fathom.studio.faults import faults_of
+from fathom.studio.people import People
+from fathom.studio.records import as_record
+from fathom.studio.states import RefusedError
+from fathom.studio.store import FaultyError, Store
+from fathom.studio.tasks import find_task, proposed_prompts, read_task, standard_prompts
+from fathom.studio.transfer import export_samples, import_samples
+from fathom.studio.types import (
+    Adjudicate,
+    Audit,
+    Candidate,
+    Component,
+    Content,
+    Create,
+    Edit,
+    ExpertPass,
+    ExpertReturn,
+    Reconstruct,
+    Sample,
+    Select,
+    Standardise,
+    SubmitForReview,
+    SubmitReview,
+)
+from fathom.studio.web.app import make_app
+from fathom.studio.web.forms import FORMS
+from fathom.studio.web.visit import Settings
+from made_records_pro import make_pro
+from made_studio import OWN, TASKS
+from studio_browser import Browser
+from studio_stores import (
+    DOCUMENT,
+    IN_BOTH,
+    OPERATOR,
+    PASSWORD,
+    content,
+    person,
+    quick_hasher,
+    review,
+    usual_place,
+)
+
+place = pytest.fixture(usual_place)
+CHOICE = "Which?\nA. one\nB. two\nC. three\nD. four"
+QA, SUMMARY, LISTED = (find_task(TASKS, code) for code in ("T3.2", "T4.1", "T5.2"))
+
+
+def written(question: str, *answer: str, **changes: Any) -> Content:
+    return replace(Content(question, tuple(map(Component, answer))), **changes)
+
+
+def names(content: Content, task: Any = LISTED, language: str = "en", **options: bool) -> list[str]:
+    return [fault.name for fault in faults_of(content, task, language, **options)]
+
+
+@pytest.mark.parametrize(
+    ("task", "made", "expected"),
+    [
+        (LISTED, written("Which?", "[1]", "[2]"), []),
+        (LISTED, written(" ", "[1]"), ["question"]),
+        (LISTED, written("Which?"), ["answer"]),
+        (LISTED, written("Which?", "[1]", " "), ["empty component"]),
+        (LISTED, written("Which?", "a b", "A  b"), ["repeated component"]),
+        (LISTED, written("Which?", "[1]\n[2]"), ["lines"]),
+        (None, written("Which?", "[1]\n[2]", "[1]\n[2]"), []),
+        (find_task(TASKS, "T8.2"), written("Which numbers, in order?", "3", "3"), []),
+        (QA, written(CHOICE, "B"), []),
+        (QA, written("Which?", "B"), ["options"]),
+        (QA, written("Which?\nA. the only one", "A"), ["options"]),
+        (QA, written(CHOICE, "E"), ["choice"]),
+        (QA, written(CHOICE, "two"), ["choice"]),
+        (QA, written(CHOICE, "A", "B"), ["choice"]),
+        (QA, written(CHOICE, "AB"), ["choice"]),
+        (SUMMARY, written("Sum up.", "One.\nTwo.", "Uno.", "Eins."), []),
+        (SUMMARY, written("Sum up.", "One."), ["references"]),
+        (SUMMARY, written("Sum up.", *"abcd"), ["references"]),
+        (SUMMARY, written("Sum up.", "One.", "One.", "Two."), ["repeated component"]),
+    ],
+)
+def test_question_and_answer_fit_the_form_of_the_task(task: Any, made: Content, expected: list[str]) -> None:
+    assert names(made, task) == expected
+
+
+def test_several_letters_are_an_answer_where_the_task_has_them() -> None:
+    several = read_task(
+        b"""name = "Several"
+metric = "Accuracy"
+requirement = "partial"
+guideline = "Ask."
+[en]
+task = "Choose all that are right."
+output = "The letters, in order."
+example = ["AC"]
+""",
+        "several.toml",
+    )
+    assert [names(written(CHOICE, answer), several) for answer in ("AB", "ABCD", "C")] == [[], [], []]
+    assert [names(written(CHOICE, answer), several) for answer in ("BA", "AA", "AE")] == [["choice"]] * 3
+    shown = f"{CHOICE}\nWrite [Answer], as in\n[Answer]\nA/AC/BCD"
+    assert names(written(shown, "BD"), QA) == [], "a record whose prompt shows several"
+
+
+GOOD = dict(zip(("prompt_thinking", "prompt_answering"), standard_prompts(LISTED, "en", "Which?"), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda text: text, []),
+        (lambda text: "Hello, what is 1+1?", ["question in the prompts", "marker"]),
+        (lambda text: text.replace("Which?", "Who?"), ["question in the prompts", "difference of the prompts"]),
+        (lambda text: text.replace("[Answer]", "the end"), ["marker"]),
+        (lambda text: f"{text}\nThe answer is in chapter 3.", ["difference of the prompts"]),
+        (lambda text: f"Read chapter 3 first.\n{text}", ["difference of the prompts"]),
+        (lambda text: text.replace("\n\n", " \n\n\n"), []),
+        (lambda text: text.replace("Which?", "  Which?\n"), []),
+        (lambda text: "", ["prompts"]),
+    ],
+)
+@pytest.mark.parametrize("which", list(GOOD))
+def test_the_question_stands_in_both_prompts_which_differ_in_the_reasoning_only(
+    which: str, change: Any, expected: list[str]
+) -> None:
+    made = written("Which?", "[1]", **GOOD | {which: change(GOOD[which])})
+    assert [name for name in names(made) if name in expected or not expected] == expected
+    assert all(fault.todo for fault in faults_of(made, LISTED, "en"))
+
+
+def test_equal_prompts_and_none_are_faults() -> None:
+    same = written("Which?", "[1]", prompt_thinking=GOOD["prompt_answering"], prompt_answering=GOOD["prompt_answering"])
+    assert names(same) == ["difference of the prompts"]
+    assert names(written("Which?", "[1]")) == []
+    assert names(written("Which?", "[1]"), standardised=True) == ["prompts"]
+
+
+@pytest.mark.parametrize("task", SECONDARY, ids=lambda task: task.task)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_standard_prompts_and_records_of_longbench_pro_have_no_fault(task: Any, language: str) -> None:
+    found = find_task(TASKS, task.code)
+    question = CHOICE if task.metric == "Accuracy" else "Which step, and why directly?"
+    answer = {"Accuracy": ("B",), "Summary": ("One.", "Two.", "Three.")}.get(task.metric, ("x", "y"))
+    thinking, answering = standard_prompts(found, language, question)
+    made = written(question, *answer, prompt_thinking=thinking, prompt_answering=answering)
+    assert names(made, found, language, standardised=True) == []
+    record = make_pro(1, task, {"en": "English", "zh": "Chinese"}[language])
+    both = {"prompt_thinking": record["question_thinking"], "prompt_answering": record["question_nonthinking"]}
+    assert names(written(record["question_nonthinking"], *record["answer"], **both), found, language) == []
+
+
+@given(st.builds(Content, st.text(), st.lists(st.builds(Component, st.text())).map(tuple), prompt_thinking=st.text(),
+                 prompt_answering=st.text()), st.sampled_from([None, QA, SUMMARY, LISTED, OWN]))  # fmt: skip
+def test_every_content_has_a_list_of_faults(made: Content, task: Any) -> None:
+    for fault in faults_of(made, task, "en", standardised=True):
+        assert str(fault) == f"{fault.what}; {fault.todo}"
+
+
+# ----------------------------------------------------------------------------------------------------- where it refuses
+
+
+@pytest.fixture
+def store(studio: Store) -> Store:
+    studio.tasks = TASKS
+    return studio
+
+
+def begun(store: Store, made: Content, id: str = "s-1", task: Any = LISTED) -> Sample:
+    """A sample that ann selected."""
+    drafts = (Candidate("c1", "model/a", made),)
+    now = store.act(Create(id, task.name, "en", 8192, (DOCUMENT,), drafts), OPERATOR)
+    return store.act(Select(id, now.version, "c1"), person("ann"))
+
+
+def do(store: Store, name: str, kind: Any, *values: object, id: str = "s-1") -> Sample:
+    return store.act(kind(id, store.sample(id).version, *values), person(name))
+
+
+ANSWER = content("[1]", "[2]", question="Which?")
+STANDARD = replace(ANSWER, prompt_thinking="", prompt_answering="")
+
+
+@IN_BOTH
+def test_the_finding_cannot_be_done_again(store: Store) -> None:
+    """Both prompts were replaced after the review, reviewed by who did it, and exported."""
+    begun(store, STANDARD)
+    do(store, "ann", SubmitForReview)
+    do(store, "eve", ExpertPass)
+    hello = "Hello, what is 1+1?"
+    with pytest.raises(FaultyError, match="others than those that were reviewed"):
+        do(store, "ann", Standardise, hello, hello)
+    now = store.sample("s-1")
+    free = replace(now.content, prompt_thinking=f"{hello} Which? Think. [Answer]", prompt_answering="Which? [Answer]")
+    edited = do(store, "ann", Edit, free)
+    assert (edited.state, edited.writers) == ("revision", ("ann",))
+    with pytest.raises(FaultyError, match="1\\+1"):
+        do(store, "ann", SubmitForReview)
+    mended = replace(free, prompt_thinking="Which? Think. [Answer]")
+    do(store, "ann", Edit, mended)
+    do(store, "ann", SubmitForReview)
+    do(store, "eve", ExpertPass)
+    now = do(store, "ann", Standardise, mended.prompt_thinking, mended.prompt_answering)
+    with pytest.raises(RefusedError, match="wrote or edited"):
+        store.act(review(now), person("ann"))
+    assert audit(store).problems == ()
+
+
+@IN_BOTH
+def test_a_question_without_options_is_handed_to_nobody(store: Store) -> None:
+    begun(store, written("Who lit the lamp?", "Ida"), task=QA)
+    with pytest.raises(FaultyError, match="no options") as refused:
+        do(store, "ann", SubmitForReview)
+    assert [fault.name for fault in refused.value.faults] == ["options"]
+    do(store, "ann", Edit, written("Who lit the lamp?\nA. Ida\nB. Bo", "A"))
+    assert do(store, "ann", SubmitForReview).state == "expert_review"
+
+
+def put(store: Store, sample: Sample) -> None:
+    """A sample of an earlier version of fathom, which checked less."""
+    from fathom.studio.schema import sample_row, samples
+
+    with store.engine.begin() as connection:
+        connection.execute(samples.delete().where(samples.c.id == sample.id))
+        connection.execute(samples.insert(), sample_row(sample))
+
+
+FAULTY = written("Who?", prompt_thinking="Hello", prompt_answering="Hello")
+
+
+@IN_BOTH
+@pytest.mark.parametrize(
+    ("state", "name", "onward", "back"),
+    [
+        ("expert_review", "eve", (ExpertPass, ""), (ExpertReturn, "Write the answer.")),
+        ("standardised", "ann", (Standardise, "Hello", "Hello"), (Edit, content("[1]", question="Which?"))),
+        ("answer_review", "bo", (SubmitReview, (), (), "pass"), (SubmitReview, (), (), "problem", "No answer.")),
+        ("adjudication", "eve", (Adjudicate, "accept", "It is."), (Adjudicate, "reconstruct", "No answer.")),
+        ("accepted", "eve", (Audit, "pass"), (Audit, "answer", "No answer.")),
+    ],
+)
+def test_a_faulty_sample_of_an_earlier_version_opens_and_only_leads_back(
+    store: Store, state: Any, name: str, onward: tuple[Any, ...], back: tuple[Any, ...]
+) -> None:
+    put(store, Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), state, 3, FAULTY, "ann"))
+    people = People(store, hasher=quick_hasher())
+    people.set_password(name, PASSWORD)
+    page = Browser(make_app(store, people, Settings(tasks=TASKS))).log_in(name).page("/samples/s-1")
+    assert "What keeps it from going on" in page
+    assert "It lacks an answer: write at least one component." in page
+    with pytest.raises(FaultyError, match="lacks an answer"):
+        do(store, name, *onward)
+    assert do(store, name, *back).version == 4 - (state == "answer_review")
+
+
+@IN_BOTH
+def test_an_export_leaves_out_what_has_a_fault(store: Store, tmp_path: Path) -> None:
+    done = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), "accepted", 3, ANSWER, "ann")
+    put(store, replace(done, content=FAULTY))
+    options = ExportOptions(formats=("jsonl", "card"))
+    with pytest.raises(Exception, match=r"no accepted sample is without fault.*lacks an answer"):
+        export_samples(store, TASKS, tmp_path / "out", options)
+    put(store, replace(done, id="s-2"))
+    exported = export_samples(store, TASKS, tmp_path / "out", options)
+    assert exported.samples == 1
+    assert [line.partition(": left out")[0] for line in exported.left_out] == ["sample s-1"]
+    (line,) = (tmp_path / "out" / "samples.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(line)["id"] == "s-2"
+
+
+# ------------------------------------------------------------------------------------- what is released was reviewed
+
+CHANGES: dict[str, dict[str, str]] = {
+    "question": {"question": "Which other one?"},
+    "components": {"component-0": "[9]"},
+    "rationale": {"rationale": "Another."},
+    "solution": {"solution": "Another."},
+    "requirement": {"requirement": "full"},
+    "prompt_thinking": {"prompt_thinking": "Which? Think well. [Answer]"},
+    "prompt_answering": {"prompt_answering": "Which? At once. [Answer]"},
+}
+"""A change of each field, as fields of a form."""
+REVIEWED = ("standardised", "answer_review", "adjudication", "accepted", "audited")
+
+
+def fields_of_form(made: Content) -> dict[str, str]:
+    parts = {f"component-{at}": part.text for at, part in enumerate(made.components)}
+    texts = {name: str(getattr(made, name)) for name in CHANGES if name != "components"}
+    decisions = {"reason": "so", "verdict": "pass", "decision": "accept", "candidate": "c1", "then": "submit"}
+    return texts | parts | decisions | {f"mark-{at}": "right" for at in range(len(made.components))}
+
+
+def released(sample: Sample) -> tuple[object, ...]:
+    """All that exports have of a sample, but for its measured difficulty."""
+    return sample.task, sample.language, sample.bucket, sample.documents, sample.content
+
+
+def test_every_field_has_a_change() -> None:
+    assert set(CHANGES) == {field.name for field in fields(Content)}
+
+
+@IN_BOTH
+@pytest.mark.parametrize("state", REVIEWED)
+def test_what_is_released_is_what_was_reviewed_or_the_sample_went_back(store: Store, state: Any) -> None:
+    people = People(store, hasher=quick_hasher())
+    app = make_app(store, people, Settings(tasks=TASKS))
+    browsers = {}
+    for name in ("ann", "ada"):
+        people.set_password(name, PASSWORD)
+        browsers[name] = Browser(app).log_in(name)
+    made = ANSWER if state != "standardised" else STANDARD
+    drafts = (Candidate("c1", "model/a", replace(ANSWER, question="Another draft?")),)
+    before = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), state, 3, made, "bo", candidates=drafts)
+    went_back = set()
+    for field, change in CHANGES.items():
+        thinking, answering = proposed_prompts(TASKS, before)
+        sent = fields_of_form(replace(made, prompt_thinking=thinking, prompt_answering=answering)) | change
+        for name, browser in browsers.items():
+            for form in FORMS:
+                put(store, before)
+                browser.post(f"/samples/s-1/{form}", version="3", **sent)
+                after = store.sample("s-1")
+                if released(after) != released(before) and form != "standardise":
+                    assert after.state in ("revision", "expert_review"), (field, form)
+                    assert after.writers == (name,), "who changed it has written it"
+                    went_back.add(field)
+                elif released(after) != released(before):
+                    assert field not in ("prompt_thinking", "prompt_answering")
+                    asked = (after.content.prompt_thinking, after.content.prompt_answering)
+                    assert asked == proposed_prompts(TASKS, before), "only standard prompts are confirmed at once"
+    assert went_back == (set(CHANGES) if state == "standardised" else set())
+
+
+@IN_BOTH
+def test_what_the_reviewers_of_the_last_round_saw_is_exported(store: Store, tmp_path: Path) -> None:
+    """Each field is changed in the second round, after everything was reviewed in the first."""
+    begun(store, STANDARD)
+    for round, reviewers in ((1, ("bo", "cy")), (2, ("bo", "cy"))):
+        do(store, "ann", SubmitForReview)
+        now = do(store, "eve", ExpertPass)
+        now = do(store, "ann", Standardise, *proposed_prompts(TASKS, now))
+        saw = store.sample("s-1").content
+        for name in reviewers:
+            now = store.act(review(now, good=round == 2), person(name))
+        if round == 1:
+            do(store, "ed", Adjudicate, "reconstruct", "Another question.")
+            do(store, "ann", Reconstruct)
+            do(store, "ann", Edit, replace(STANDARD, question="Which of them?", components=(Component("[3]"),)))
+    assert now.state == "accepted"
+    export_samples(store, TASKS, tmp_path / "out", ExportOptions(formats=("pro", "jsonl")))
+    record = json.loads((tmp_path / "out" / "longbench_pro.jsonl").read_text("utf-8"))
+    line = json.loads((tmp_path / "out" / "samples.jsonl").read_text("utf-8"))
+    assert (record["question_thinking"], record["question_nonthinking"]) == standard_prompts(LISTED, "en", saw.question)
+    assert record["answer"] == ["[3]"]
+    assert line["content"] == json.loads(json.dumps(as_record(saw)))
+
+
+def test_a_summary_has_three_fields_for_its_references(store: Store) -> None:
+    begun(store, written("Sum up.", "One."), task=SUMMARY)
+    people = People(store, hasher=quick_hasher())
+    people.set_password("ann", PASSWORD)
+    ann = Browser(make_app(store, people, Settings(tasks=TASKS))).log_in("ann")
+    form = ann.forms("/samples/s-1")["/samples/s-1/edit"]
+    assert [name for name in form if re.fullmatch(r"component-\d", name)] == [f"component-{at}" for at in range(3)]
+    assert "Reference 3" in ann.page("/samples/s-1")
+    refused = ann.send("/samples/s-1", "/samples/s-1/edit", component_1="Two.", then="submit")
+    assert (refused.status_code, "has 2 reference summaries" in refused.text) == (409, True)
+    assert ann.send("/samples/s-1", "/samples/s-1/edit", component_2="Three.", then="submit").status_code == 303
+
+
+def test_a_record_with_a_fault_is_imported_and_the_fault_named(store: Store, tmp_path: Path) -> None:
+    record = make_pro(0, SECONDARY[5], "English") | {"answer": ["E"]}
+    assert SECONDARY[5].metric == "Accuracy"
+    (tmp_path / "longbench_pro.json").write_text(json.dumps([record]), "utf-8")
+    imported = import_samples(store, tmp_path)
+    assert len(imported.samples) == 1
+    (problem,) = imported.problems
+    assert "has a fault, to be mended: the answer 'E' is none of the options" in problem
