@@ -140,11 +140,11 @@ def test_a_summary_whose_groups_do_not_recombine_is_named_beside_its_scores(tmp_
         write_summary(tmp_path, "one", mode).write_text(json.dumps(summary))
     told: list[str] = []
     rows = rows_from_longbench_pro(tmp_path, told.append)
-    said = "the published scores by difficulty do not recombine: weighted by their questions they give 0.193 points more"
-    assert told == [f"one, non-thinking: {said} overall"]  # 289 of 1,500 questions, one point each
+    said = "the published scores by difficulty do not recombine: weighted by their questions they give 0.193 points"
+    assert told == [f"one, non-thinking: {said} more overall"]  # 289 of 1,500 questions, one point each
     noted = [score for score in breakdown(rows, by=("overall", "difficulty", "length")) if score.note]
     assert [(score.variant, score.dimension, score.note) for score in noted] == [
-        ("non-thinking", "difficulty", f"{said} overall")
+        ("non-thinking", "difficulty", f"{said} more overall")
     ] * 4
 
 
