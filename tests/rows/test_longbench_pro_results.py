@@ -97,7 +97,7 @@ def test_every_score_of_a_summary_is_a_score_of_the_breakdown(scores: list[float
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_averages_stay_what_they_are_in_every_kind_of_table(call: Call, tmp_path: Path, suffix: str) -> None:
     code, out, _ = call("rows", "--from", "longbench-pro", write_results(tmp_path / "in"), "-o", f"t.{suffix}")
-    assert (code, out) == (0, f"t.{suffix}: 550 rows\n")
+    assert (code, out) == (0, f"t.{suffix}: 550 rows, scored by the rule official\n")
     assert read_rows(tmp_path / f"t.{suffix}").equals(rows_from_longbench_pro(tmp_path / "in"))
 
 
