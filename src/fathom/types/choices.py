@@ -40,6 +40,7 @@ Figure: TypeAlias = Literal[
     "recovery",
     "tasks",
     "task-curves",
+    "length-shares",
     "longscore",
     "longscore-heatmap",
     "lengths-heatmap",
