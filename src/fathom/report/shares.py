@@ -44,10 +44,10 @@ def share_chart(
         for point in own:
             share = point.items / items
             of_all = f"{words.percent(share)}% of the samples"
-            said = f"{system.name}, {words.length(point.length)}: {words.scored(point.mean, point.interval)}; {of_all}"
+            shown = f"{system.name}, {words.length(point.length)}: {words.scored(point.mean, point.interval)}; {of_all}"
             lines.append({
                 **{"system": system.name, "length": point.length, "mean": point.mean},
-                **{"area": max(LEAST, AREA * share), "share": share, "says": said},
+                **{"area": max(LEAST, AREA * share), "share": share, "says": shown},
             })  # fmt: skip
     return LayerChart(
         layers=[
