@@ -194,9 +194,9 @@ def check_by_rules(suite: Path, out: Path) -> GoldSummary:
     texts, checked = built.texts(), []
     for gold in gold_texts(built):
         passages = [texts[span.doc][span.start : span.end] for span in gold_spans(gold.sample)]
-        found = suspicion(gold.sample.asked, gold.sample.targets, passages, summary=gold.summary)
-        verdict: Verdict = "unsuspected" if found is None else _OF_RULES[found.kind]
-        checked.append(Checked(gold, verdict, found.reason if found else ""))
+        doubt = suspicion(gold.sample.asked, gold.sample.targets, passages, summary=gold.summary)
+        verdict: Verdict = "unsuspected" if doubt is None else _OF_RULES[doubt.kind]
+        checked.append(Checked(gold, verdict, doubt.reason if doubt else ""))
     if not checked:
         raise FathomError(NOTHING.format(suite))
     out.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ def suspicion(question: str, answers: Sequence[str], passages: Sequence[str], *,
         lambda: None if summary else _second(question, answers, passages),
         lambda: _markup(passages),
     )
-    return next((found for rule in rules if (found := rule()) is not None), None)
+    return next((result for rule in rules if (result := rule()) is not None), None)
 
 
 def _turn(question: str, answers: Sequence[str]) -> Suspicion | None:
