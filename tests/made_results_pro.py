@@ -12,6 +12,7 @@ import polars as pl
 from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS, SECONDARY
 from fathom.rows import rows_from_results
 from fathom.suites.registry import results
+from fathom.types import Tell
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "token_length": tuple(LENGTHS),
@@ -100,6 +101,6 @@ def write_replies(folder: Path, replies: Sequence[Mapping[str, object]], mode: s
     return file
 
 
-def rows_from_longbench_pro(path: Path) -> pl.DataFrame:
+def rows_from_longbench_pro(path: Path, tell: Tell | None = None) -> pl.DataFrame:
     """Results of LongBench Pro's released code as a rows table."""
-    return rows_from_results(results()["longbench-pro"], path)
+    return rows_from_results(results()["longbench-pro"], path, tell)

@@ -97,7 +97,7 @@ def test_every_score_of_a_summary_is_a_score_of_the_breakdown(scores: list[float
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_averages_stay_what_they_are_in_every_kind_of_table(call: Call, tmp_path: Path, suffix: str) -> None:
     code, out, _ = call("rows", "--from", "longbench-pro", write_results(tmp_path / "in"), "-o", f"t.{suffix}")
-    assert (code, out) == (0, f"t.{suffix}: 550 rows\n")
+    assert (code, out) == (0, f"t.{suffix}: 550 rows, scored by the rule official\n")
     assert read_rows(tmp_path / f"t.{suffix}").equals(rows_from_longbench_pro(tmp_path / "in"))
 
 
@@ -131,6 +131,21 @@ def test_names_of_models_may_have_a_maker_before_them(tmp_path: Path) -> None:
     rows = rows_from_longbench_pro(tmp_path)
     assert rows["model"].unique().to_list() == ["maker/model"]
     assert "model_kind" not in rows["facets"][0]
+
+
+def test_a_summary_whose_groups_do_not_recombine_is_named_beside_its_scores(tmp_path: Path) -> None:
+    for mode, hard in (("thinking", 0.5), ("nonthinking", 0.51)):
+        summary: Any = make_summary(cycle([0.5]))
+        summary["average_difficulty_metric"]["Hard"] = hard
+        write_summary(tmp_path, "one", mode).write_text(json.dumps(summary))
+    told: list[str] = []
+    rows = rows_from_longbench_pro(tmp_path, told.append)
+    said = "the published scores by difficulty do not recombine: weighted by their questions they give 0.193 points"
+    assert told == [f"one, non-thinking: {said} more overall"]  # 289 of 1,500 questions, one point each
+    noted = [score for score in breakdown(rows, by=("overall", "difficulty", "length")) if score.note]
+    assert [(score.variant, score.dimension, score.note) for score in noted] == [
+        ("non-thinking", "difficulty", f"{said} more overall")
+    ] * 4
 
 
 # -------------------------------------------------------------------------------------------------------- replies

@@ -53,10 +53,10 @@ def test_rows_are_scored_in_order_and_bad_ones_do_not_stop_the_rest(tmp_path: Pa
     path.write_bytes("\n".join(lines).encode() + b"\n\xff\n")
     rows = scored(path, metric=F1)
     assert [row["index"] for row in rows] == list(range(10))
-    assert rows[0] == {"index": 0, "case_id": "a", "score": 1.0, "valid": True}
+    assert rows[0] == {"index": 0, "case_id": "a", "score": 1.0, "valid": True, "rule": "official"}
     assert [row["score"] for row in rows[1:]] == [None, None, None, None, 0.0, None, None, 0.0, None]
     assert rows[4]["case_id"] is None
-    assert rows[8] == {"index": 8, "score": 0.0, "valid": False}
+    assert rows[8] == {"index": 8, "score": 0.0, "valid": False, "rule": "official"}
     for index, says in {
         1: "not JSON",
         2: "expected a JSON object",

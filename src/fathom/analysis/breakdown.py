@@ -106,13 +106,14 @@ def published(rows: pl.DataFrame) -> pl.DataFrame:
     """Published averages, one per row, in the order of the rows.
 
     Returns:
-        ``model``, ``variant``, ``value``, ``dimension``, ``group``, ``measure``, ``n``, ``questions`` (null if
-        unknown), ``thinking`` and ``model_kind`` ("" if unknown).
+        ``model``, ``variant``, ``value``, ``detail``, ``dimension``, ``group``, ``measure``, ``n``, ``questions`` (null
+        if unknown), ``thinking`` and ``model_kind`` ("" if unknown).
     """
     return rows.filter(is_aggregate(), pl.col("value").fill_nan(None).is_not_null()).select(
         "model",
         "variant",
         "value",
+        "detail",
         dimension=facet("aggregate"),
         group=facet("group").fill_null(""),
         measure=facet("measure").fill_null("mean"),
@@ -278,6 +279,7 @@ def _published(rows: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -
                 score=line["value"],
                 interval=None,
                 questions=line["questions"],
+                note=line["detail"] or "",
             )
 
 

@@ -32,9 +32,13 @@ from fathom.suites.registry import boards as known_boards
 from fathom.suites.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
+from fathom.types.choices import Rule, rule_or_default
 from fathom.web import assets, site_place
 
 TITLE = "Long-context leaderboards"
+STRICT_BESIDE = (
+    "runs are scored by the rule strict, published entries by the papers' own: compare them with --rule official"
+)
 MANY_PAIRS = 50_000
 """Pairs of entries from which several processes are worth their start: a pair takes 0.4 ms."""
 MARK = "data/site.js"
@@ -56,7 +60,7 @@ class SiteSettings:
         suites: Folders of built suites, for example prompts.
         examples: Whether tasks are shown with example prompts.
         since: Another site, or its ``downloads/all.json``, to list changes against; None for no list.
-        rule: Scoring rule for runs and bundles.
+        rule: Scoring rule for runs and bundles; None for strict, or with published results official.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         judge: Judge whose scores are used for runs, see ``fathom.rows.load``.
         models: A file of facts about models (``fathom.board.model_facts``); they replace what entries state themselves.
@@ -71,7 +75,7 @@ class SiteSettings:
     suites: tuple[Path, ...] = ()
     examples: bool = True
     since: Path | None = None
-    rule: str = "official"
+    rule: Rule | None = None
     unanswered: Unanswered = "zero"
     judge: str | None = None
     models: Path | None = None
@@ -89,6 +93,7 @@ class Built:
         files: Number of files.
         size: Total size in bytes.
         notes: Caveats about the results.
+        rule: Scoring rule of runs and bundles; "" if there are none.
     """
 
     out: Path
@@ -97,6 +102,7 @@ class Built:
     files: int
     size: int
     notes: tuple[str, ...]
+    rule: str = ""
 
 
 @one_thread()
@@ -113,12 +119,16 @@ def build_site(settings: SiteSettings, out: Path, progress: Progress | None = No
     """
     place = _place(settings, out)
     since = read_snapshot(settings.since) if settings.since is not None else None
-    batches = list(read_results(settings.results, settings.rule, settings.judge)) if settings.results else []
+    beside = settings.published or bool(settings.more)
+    rule = rule_or_default(settings.rule, compared=beside) if settings.results else ""
+    batches = list(read_results(settings.results, rule, settings.judge)) if rule else []
     boards = _boards(settings, batches)
     steps = _Steps(3 + 2 * len(boards), progress)
     steps.done()
     with kept_draws():
         entries, notes = _entries(settings, boards, batches)
+        if beside and rule == "strict":
+            notes.append(STRICT_BESIDE)
         steps.done()
         tables = _tables([board for board in boards if board.id in entries], entries, steps)
     built = settings.date or newest(tables)
@@ -137,7 +147,7 @@ def build_site(settings: SiteSettings, out: Path, progress: Progress | None = No
         sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
         _keep_others(place, folder)
     steps.finish()
-    return Built(out, built, tuple(map(board_summary, tables)), len(sizes), sum(sizes), tuple(notes))
+    return Built(out, built, tuple(map(board_summary, tables)), len(sizes), sum(sizes), tuple(notes), rule)
 
 
 def _tables(boards: Sequence[Board], entries: Mapping[str, Sequence[Entry]], steps: "_Steps") -> list[Table]:

@@ -133,6 +133,7 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
         elif value is not None:
             printed[f"length/{figure.length}" if figure.length else of] = value
     tables = list(dict.fromkeys(figure.table for figure in figures if figure.table))
+    entry = " · ".join(filter(None, (figures[0].model, figures[0].variant)))
     return Entry(
         model=figures[0].model,
         variant=figures[0].variant,
@@ -142,7 +143,7 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
             ", ".join(tables),
             origin.date,
             origin.url,
-            " ".join(filter(None, (origin.note, *(notes.get(table, "") for table in tables)))),
+            " ".join(filter(None, (origin.note, *(notes.get(key, "") for key in (*tables, entry))))),
         ),
         cells=cells,
         printed=printed,
@@ -255,7 +256,7 @@ def _no(field: str, text: str, expected: str, where: str) -> FathomError:
 
 
 def _origin(path: Path) -> tuple[Origin, Mapping[str, str]]:
-    """The origin in a TOML, and its notes by table."""
+    """The origin in a TOML, and its notes by table or by name of an entry."""
     if not path.exists():
         raise FathomError(f"{path}: missing; create it with title, date and url of the source")
     table = read_toml(path)
@@ -275,5 +276,5 @@ def _origin(path: Path) -> tuple[Origin, Mapping[str, str]]:
             raise _no(name, text, _ORIGIN[name], str(path))
     notes = table.get("notes", {})
     if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
-        raise FathomError(f"{path}: [notes] must be texts by name of table")
+        raise FathomError(f"{path}: [notes] must be texts by name of table or entry")
     return Origin(table.get("provenance", "published"), title, "", date, url, str(table.get("note", ""))), notes

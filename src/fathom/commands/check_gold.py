@@ -19,7 +19,8 @@ class CheckGoldOptions(CaseSettings, Asking):
     model: Annotated[
         str,
         opt(
-            "A chat model, PROVIDER/NAME; or a local entailment model, nli/NAME of the hub or nli/FOLDER.",
+            "A chat model, PROVIDER/NAME; a local entailment model, nli/NAME of the hub or nli/FOLDER; or rules, which "
+            "find turns of dialogues, garbled questions, notices of web pages as articles, markup and second answers.",
             "-m",
             metavar="PROVIDER/NAME",
         ),
@@ -43,11 +44,15 @@ def check_gold(options: CheckGoldOptions) -> "GoldSummary":
     For each statement of a reference summary it decides whether the passages support it; for each answer whether they
     give it, and no other one. What is unsupported or ambiguous is written as errata, for `fathom build --errata`.
 
+    With the model `rules` no model is asked: rules find gold texts that should be read.
+
     Before it sends anything, it prints the number of requests and the cost. If it is interrupted, the same command asks
     only for what is missing.
     """
-    from fathom.run.gold import check_gold
+    from fathom.run.gold import RULES, check_by_rules, check_gold
 
+    if options.model == RULES:
+        return check_by_rules(Path(options.suite), Path(options.out))
     return check_gold(
         Path(options.suite),
         options.model,

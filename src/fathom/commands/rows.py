@@ -2,13 +2,14 @@
 
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fathom.commands.shared import JudgeOfRows, Known, Tell, sources_of
 from fathom.options.declare import arg, command, given, opt, unset
 from fathom.options.values import ManyPaths, MaybePath, Texts, paths_of
-from fathom.printing import several
+from fathom.printing import printable, several
 from fathom.types import origins
+from fathom.types.choices import Rule
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,9 +60,7 @@ class RowsOptions(Known):
             metavar="COLUMN=VALUE",
         ),
     ] = unset
-    rule: Annotated[
-        Literal["strict", "official"], opt("strict, or official (as the code of the paper that a task comes from).")
-    ] = "strict"
+    rule: Annotated[Rule, opt("strict, or official (as the code of the paper that a task comes from).")] = "strict"
     judge: JudgeOfRows = None
     tell: Tell = None
 
@@ -106,4 +105,5 @@ def main(line: Line) -> None:
     from fathom.options.terminal import tell
 
     table = _written(line.but(tell=tell))
-    print(f"{line.out}: {several(table.count, 'row')}")
+    rules = table.read(table.rows.select("rule").unique())["rule"].sort()
+    print(f"{line.out}: {several(table.count, 'row')}, scored by the rule {', '.join(map(printable, rules))}")

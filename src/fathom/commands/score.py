@@ -3,10 +3,11 @@
 import sys
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Literal
+from typing import IO, TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import Cluster, Json, engine_of
 from fathom.options.declare import arg, command, opt
+from fathom.types.choices import Rule
 
 if TYPE_CHECKING:
     from fathom.score.files import ScoreSummary
@@ -24,8 +25,12 @@ class ScoreOptions(Cluster, Json):
         opt("SUITE/METRIC for all rows (see `fathom list metrics`); else each row's own.", metavar="SUITE/METRIC"),
     ] = None
     rule: Annotated[
-        Literal["official", "strict"], opt("official (as the paper's code) or strict (with corrected variants).")
-    ] = "official"
+        Rule | None,
+        opt(
+            "strict (with corrected variants) or official (as the paper's code). Default: strict; with --check, "
+            "official."
+        ),
+    ] = None
     check: Annotated[bool, opt("Compare with each row's own score; exit 1 if one differs.")] = False
 
 
@@ -69,6 +74,7 @@ def _print_counts(summary: "ScoreSummary", check: bool) -> None:
     from fathom.options.terminal import print_records
 
     print_records(summary.records(check), denominator="none")
+    print(f"rule: {summary.rule}")
     for difference in summary.differences[:10]:
         # A name from the file is data: it must not reach the terminal as a command to it.
         name = difference.case_id if difference.case_id.isprintable() else ascii(difference.case_id)

@@ -34,8 +34,9 @@ def plot(
     Args:
         source: A rows table (``fathom.rows``), the result of the closed-book filter, or the profiles of a
             published table of scores.
-        kind: ``curve``: score against length with bands; ``task-curves``: the same, task by task; ``scores``: heat maps
-            of task by length; ``position``: heat maps of depth by length; ``position-lines``: score against
+        kind: ``curve``: score against length with bands; ``task-curves``: the same, task by task;
+            ``length-shares``: the same with the share of samples at each length, and the mean over all; ``scores``:
+            heat maps of task by length; ``position``: heat maps of depth by length; ``position-lines``: score against
             depth with intervals, one line per length; ``needle``: heat maps of depth by length, cell by cell, if
             depths are a grid; ``answers``: accuracy with chance and shortcuts, validity and
             copied examples against length, task by task; ``truncation``: score against the length that prompts were

@@ -25,7 +25,7 @@ from fathom.report.sections.breakdown import sentence_on_thinking
 from fathom.report.sections.settings import DRAFTED
 from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
-from fathom.report.tally import replies_of, sentence_on_filter
+from fathom.report.tally import chance_cell, replies_of, sentence_on_filter
 from fathom.report.terminal import rendered
 from fathom.stats.intervals import Interval
 
@@ -362,8 +362,8 @@ def _drafted(results: Results) -> str:
 
 
 def _chance(results: Results) -> str:
-    levels = [results.average[key].chance for key in results.average if key[1] == ALL]
-    return "The chance level is unknown." if all(level is None for level in levels) else ""
+    levels = [chance_cell(results, system, ALL).text for system in results.systems]
+    return "The chance level is unknown." if set(levels) <= {words.ABSENT} else ""
 
 
 def averages_alone(measured: ByQuestion) -> list[str]:

@@ -1,5 +1,6 @@
 """What several sections say of outcomes: columns for chance and scored replies, counts below a mean."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -7,8 +8,9 @@ from fathom.analysis import CategoryScore, Counts, Filtered, GroupScore, Known, 
 from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
-from fathom.report.results import ALL, Results, System
+from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.table import Cell, Column, Replies
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Bounds, Unanswered, differ
 
 SCORED = Column(
@@ -97,6 +99,20 @@ def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
     if counts.cost:
         below.append(words.money(counts.cost))
     return Cell(words.count(counts.scored), below=tuple(below), replies=replies_of(system, task))
+
+
+def mean_interval(results: Results, score: GroupScore | Repeats) -> Interval | None:
+    """The interval of a mean over questions: that of the same mean over tasks if there is one, else its own.
+
+    The two resample differently, and one number has one interval in a report.
+    """
+    system = system_of(score)
+    mean, group = (score.mean, ALL) if isinstance(score, Repeats) else (score.score, score.group)
+    lengths = {words.tokens(length): results.curve.get((system, ALL, length)) for length in results.lengths}
+    of_tasks = {ALL: results.average.get((system, ALL)), **lengths}.get(group) if results.by_average else None
+    if of_tasks is None or of_tasks.mean is None or not math.isclose(of_tasks.mean, mean, abs_tol=1e-9):
+        return score.interval
+    return of_tasks.interval
 
 
 def bounds_note(ends: Bounds | None, why: str) -> str:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from fathom.documents.corpus.questions import checksum
 from fathom.documents.sources.errata import Fault, fingerprint
@@ -26,6 +26,7 @@ from fathom.printing import printable, readable
 from fathom.run.cases.model import CaseModel, case_settings
 from fathom.run.cases.pending import JudgePlan, JudgeProgress
 from fathom.run.gold_prompts import Finding, conversation, replay
+from fathom.run.gold_rules import Kind, suspicion
 from fathom.runfile.judgements import FILE, Judgement, Spent, case_key, hashed
 from fathom.runfile.settings import CaseSettings
 from fathom.score.judge import Case, UnreadableError
@@ -37,12 +38,23 @@ from fathom.types import FathomError, Json, Sample, Span
 
 SHOWN = 10  # gold texts that are printed
 QUOTED = 80  # characters of a question that are printed
+NOTHING = "{}: no task of this suite has its gold answers in passages, so there is nothing to check"
 SUPPORT, ERRATA, WRITTEN = "support.jsonl", "errata.toml", "errata.written"
 
-Verdict: TypeAlias = Literal["supported", "unsupported", "ambiguous", "undecided", "missing"]
+Verdict: TypeAlias = Literal[
+    "supported", "unsupported", "ambiguous", "undecided", "missing", "dependent", "unsuitable", "markup", "unsuspected"
+]
 """Of a gold text: its passages support it; not enough of it; another answer as well; no reply could be parsed; no
-reply yet."""
-_FAULTS: Mapping[Verdict, Fault] = {"unsupported": "absent", "ambiguous": "ambiguous"}
+reply yet. By rules: no question by itself; an article about a web page; many tags; none of these."""
+_FAULTS: Mapping[Verdict, Fault] = {
+    "unsupported": "absent",
+    **{"ambiguous": "ambiguous", "dependent": "dependent", "unsuitable": "unsuitable"},
+}
+RULES = "rules"
+_OF_RULES: Mapping[Kind, Verdict] = {
+    **{"turn": "dependent", "garbled": "dependent", "boilerplate": "unsuitable"},
+    **{"second answer": "ambiguous", "markup": "markup"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +163,7 @@ def check_gold(
     _check_folder(out)
     golds = list(gold_texts(built))
     if not golds:
-        raise FathomError(
-            f"{suite}: no task of this suite has its gold answers in passages, so there is nothing to check"
-        )
+        raise FathomError(NOTHING.format(suite))
     checker = CaseModel(out, asked, settings, purpose="check of gold texts by", results="replies")
     waiting = checker.pending((conversation(model, summary=gold.summary), gold.case) for gold in golds)
     if waiting.cases:
@@ -164,7 +174,33 @@ def check_gold(
         checker.ask(waiting, client, progress=progress, tell=tell)
     texts, outcomes = checker.replies(), checker.outcomes()
     checked = [_checked(model, gold, outcomes, texts) for gold in golds]
-    return _summary(built, checker, checked)
+    return _summary(built, out, checker.name, checked, checker.spent)
+
+
+def check_by_rules(suite: Path, out: Path) -> GoldSummary:
+    """Look for gold texts that should be read, by rules and without a model (``fathom.run.gold_rules``).
+
+    Args:
+        suite: A built suite.
+        out: The folder to write: ``support.jsonl`` with every gold text, and ``errata.toml`` with those to be read.
+
+    Raises:
+        FathomError: The suite has no gold texts, or the folder holds something else.
+    """
+    built = open_suite(suite)
+    loading.use_again(built.manifest.get("plugins"), suite)
+    if not (out / SUPPORT).is_file():
+        _check_folder(out)
+    texts, checked = built.texts(), []
+    for gold in gold_texts(built):
+        passages = [texts[span.doc][span.start : span.end] for span in gold_spans(gold.sample)]
+        doubt = suspicion(gold.sample.asked, gold.sample.targets, passages, summary=gold.summary)
+        verdict: Verdict = "unsuspected" if doubt is None else _OF_RULES[doubt.kind]
+        checked.append(Checked(gold, verdict, doubt.reason if doubt else ""))
+    if not checked:
+        raise FathomError(NOTHING.format(suite))
+    out.mkdir(parents=True, exist_ok=True)
+    return _summary(built, out, RULES, checked, Spent())
 
 
 def gold_texts(suite: BuiltSuite) -> Iterator[GoldText]:
@@ -247,9 +283,8 @@ def _checked(
     return Checked(gold, "supported", "", finding)
 
 
-def _summary(suite: BuiltSuite, checker: CaseModel, checked: Sequence[Checked]) -> GoldSummary:
+def _summary(suite: BuiltSuite, out: Path, name: str, checked: Sequence[Checked], spent: Spent) -> GoldSummary:
     """Write the results; what the user changed in the errata stays."""
-    out, name = checker.folder, checker.name
     with whole_file(out / SUPPORT) as stream:
         stream.writelines(json.dumps(_record(result, name), ensure_ascii=False) + "\n" for result in checked)
     hints = []
@@ -279,7 +314,7 @@ def _summary(suite: BuiltSuite, checker: CaseModel, checked: Sequence[Checked]) 
     if faulty:
         hints.append(f"read {errata}, then build again with `errata` {errata} to leave these out")
     hints += _left(checked)
-    return GoldSummary(out, verdicts, support, checker.spent, hints=tuple(hints))
+    return GoldSummary(out, verdicts, support, spent, hints=tuple(hints))
 
 
 def _left(checked: Sequence[Checked]) -> Iterator[str]:
@@ -341,7 +376,7 @@ def _item_and_question(result: Checked) -> str:
 
 
 def _verdict_counts(counts: Mapping[Verdict, int]) -> str:
-    order: tuple[Verdict, ...] = ("supported", "unsupported", "ambiguous", "undecided", "missing")
+    order: tuple[Verdict, ...] = get_args(Verdict)
     total = sum(counts.values())
     return f"{total:,} gold texts: " + ", ".join(
         f"{counts[verdict]:,} {verdict}" for verdict in order if counts.get(verdict)

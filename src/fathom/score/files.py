@@ -18,6 +18,7 @@ from fathom.storage.checksums import file_facts
 from fathom.storage.time_limits import TooLongError, within_time
 from fathom.storage.versions import fathom_version
 from fathom.types import FathomError, Score
+from fathom.types.choices import rule_or_default
 
 TOLERANCE = 1e-9
 EXAMPLES = 20
@@ -91,6 +92,7 @@ class ScoreSummary:
         differences: The first of them.
         unchecked: Rows that could not be scored: not JSON, a field missing, an unknown metric.
         failures: The first of them, as (index, error).
+        rule: The scoring rule.
     """
 
     rows: int = 0
@@ -101,6 +103,7 @@ class ScoreSummary:
     differences: list[Difference] = field(default_factory=list)
     unchecked: int = 0
     failures: list[tuple[int, str]] = field(default_factory=list)
+    rule: str = ""
 
     def add(self, index: int, name: str, scored: Score) -> None:
         """Count a row by its index, the full name of its metric and its score."""
@@ -153,7 +156,7 @@ def score_file(
     path: str | Path,
     *,
     metric: str | None = None,
-    rule: str = "official",
+    rule: str | None = None,
     check: bool = False,
     out: str | Path | IO[str] | None = None,
     engine: Engine | None = None,
@@ -161,14 +164,15 @@ def score_file(
     """Score the rows of a file.
 
     Rows are ``{"prediction", "answers", "all_classes"?, "language"?, "dataset"?, "extra"?, "suite"?, "metric"?,
-    "case_id"?, "score"?}``; output is ``{"index", "case_id"?, "score", "valid", "error"?}``, one line per row in that
-    order. A row that cannot be scored has the score null and the reason; the others are scored.
+    "case_id"?, "score"?}``; output is ``{"index", "case_id"?, "score", "valid", "rule", "error"?}``, one line per row,
+    in their order. A row that cannot be scored has the score null and the reason; the others are scored.
 
     Args:
         path: A file of ``documents.records.TABLES``, also with ``.gz`` or ``.zst``. In CSV, a cell of ``answers`` is
             one answer or a JSON list; ``all_classes``, ``extra`` and ``score`` are JSON.
         metric: ``SUITE/METRIC`` for all rows; None to use that of each row.
-        rule: ``official``, equal to the released code of the paper, or ``strict``, with its known faults corrected.
+        rule: ``strict``, with known faults of the paper's code corrected, or ``official``, equal to that code; None for
+            strict, or with ``check`` official.
         check: Whether to compare with the rows' own ``score``, to 1e-9; null stands for a scorer that stops. A row
             without its own score counts as different; one that cannot be scored is counted separately.
         out: File or open stream to write to; None to write nothing. A file only appears when it is complete.
@@ -181,6 +185,7 @@ def score_file(
     Raises:
         FathomError: The file cannot be opened, or the metric or rule is unknown.
     """
+    rule = rule_or_default(rule, compared=check)
     if rule not in RULES:
         raise FathomError(f"unknown rule {rule!r}; expected {' or '.join(RULES)}")
     if metric:
@@ -191,13 +196,13 @@ def score_file(
         raise FathomError(f"{file}: no such file; name one that ends in {kinds}")
     if (suffix := format_of(file.name)) not in TABLES:
         raise FathomError(f"{file}: unknown format; the name should end in {kinds}")
-    summary, texts = ScoreSummary(), suffix in (".csv", ".tsv")
+    summary, texts = ScoreSummary(rule=rule), suffix in (".csv", ".tsv")
     kept = Path(f"{out}.part") if engine and isinstance(out, str | Path) else None
     rows = _scored(file, metric, rule, texts=texts) if engine is None else _on(engine, file, metric, rule, texts, kept)
     with _writer(out) as stream:
         for index, (row, problem, scored) in enumerate(rows):
             name = metric or _metric_of(row)
-            written = _written(index, row, scored)
+            written = _written(index, row, scored, rule)
             if stream:
                 stream.write(json.dumps(written) + "\n")
             summary.add(index, name, scored)
@@ -286,10 +291,10 @@ def _unscored(reason: str) -> Score:
     return Score(None, valid=False, detail=reason)
 
 
-def _written(index: int, row: Mapping[str, object], scored: Score) -> dict[str, object]:
+def _written(index: int, row: Mapping[str, object], scored: Score, rule: str) -> dict[str, object]:
     named = {"case_id": row["case_id"]} if "case_id" in row else {}
     error = {"error": scored.detail or "not scored"} if scored.value is None else {}
-    return {"index": index, **named, "score": scored.value, "valid": scored.valid, **error}
+    return {"index": index, **named, "score": scored.value, "valid": scored.valid, "rule": rule, **error}
 
 
 def _score_text(score: object) -> str:

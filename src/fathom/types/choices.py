@@ -9,6 +9,7 @@ TIMEOUT = 600.0
 THRESHOLD = 0.5
 """Closed-book score from which a question counts as known."""
 
+Rule: TypeAlias = Literal["strict", "official"]
 BaseRule: TypeAlias = Literal["paper", "code", "given"]
 Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
 Policy: TypeAlias = Literal["own", "intersection", "panel", "none"]
@@ -39,6 +40,7 @@ Figure: TypeAlias = Literal[
     "recovery",
     "tasks",
     "task-curves",
+    "length-shares",
     "longscore",
     "longscore-heatmap",
     "lengths-heatmap",
@@ -47,3 +49,13 @@ Figure: TypeAlias = Literal[
     "best-of-n",
     "pass-at-n",
 ]
+
+
+def rule_or_default(rule: str | None, *, compared: bool) -> str:
+    """The scoring rule that was chosen, or the default: strict; official where scores stand beside published ones.
+
+    Args:
+        rule: The rule that was chosen; None for the default.
+        compared: Whether the scores are compared with scores of the papers' code.
+    """
+    return rule or ("official" if compared else "strict")

@@ -12,7 +12,7 @@ passed by one of the first n repeats).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -28,6 +28,7 @@ from fathom.benchmarks.pro.secondary_tasks import (
     LENGTHS,
     METRIC_NAMES,
     PRIMARY,
+    QUESTIONS,
     REQUIREMENTS,
     SUMMARY_PASSES_ABOVE,
 )
@@ -48,6 +49,9 @@ _NAME = re.compile(
     r"(?P<mode>thinking|nonthinking)_context-(?P<context>\d{1,12})_bon-(?P<repeats>\d{1,6})(_summary|_evaluation)"
 )
 ALL = "all"
+RECOMBINES = 1e-5
+"""Difference of an overall score from that of its groups up to which the two are one figure."""
+GAP = "the published scores by {} do not recombine: weighted by their questions they give {:.3f} points {} overall"
 # Their name of a dimension, ours, and the groups that the released code always writes.
 _DIMENSIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("token_length", "length", tuple(LENGTHS)),
@@ -155,12 +159,13 @@ def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, It
         path: A folder with ``MODEL/MODE_context-N_bon-K_evaluation.jsonl`` or ``..._summary.json`` at any depth, or
             with ``summaries.jsonl``, whose lines have ``model``, ``file`` (the name of a summary) and ``summary`` (its
             content); or one such file, or a ZIP archive of them, in any format of ``fathom.documents.records.TABLES``.
-        tell: Called with files of a folder that are not read.
+        tell: Called with files of a folder that are not read, and with summaries that do not recombine.
 
     Yields:
         The location of each file, and its rows. Single replies are ordinary rows with the names of our tasks, one epoch
         per repeat. If a model has none in a mode, each average of its summary is a row of length 0 with the facet
-        ``aggregate``, which only breakdowns use. ``variant`` is the mode, ``thinking`` or ``non-thinking``.
+        ``aggregate``, which only breakdowns use; ``detail`` says where groups do not recombine to the overall score.
+        ``variant`` is the mode, ``thinking`` or ``non-thinking``.
 
     Raises:
         FathomError: There are no such results, a model has two of one mode, or a file is damaged; the message names it.
@@ -184,7 +189,11 @@ def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, It
     chosen = [replies.get(key) or summaries[key] for key in sorted({*replies, *summaries})]
     for result in chosen:
         if result.replies is None:
-            yield result.place, averages_of(result.summary, result.published, result.place)
+            averages = list(averages_of(result.summary, result.published, result.place))
+            for detail in dict.fromkeys(row.detail for row in averages if row.detail and row.metric == "mean"):
+                if tell is not None:
+                    tell(f"{result.published.model}, {result.published.variant}: {detail}")
+            yield result.place, iter(averages)
         else:
             yield result.place, replies_of(checked_records(result.replies), result.published)
 
@@ -375,11 +384,29 @@ def averages_of(summary: Mapping[str, object], published: Published, place: str)
         "failed_replies": counts["fail_samples_num"],
         "uneven_questions": counts["inference_inconsistent_samples_num"],
     }
-    for average in _averages(summary, published.repeats, place):
+    averages = list(_averages(summary, published.repeats, place))
+    gaps = _gaps(averages) if counts["total_questions_num"] == sum(QUESTIONS["language"].values()) else {}
+    for average in averages:
         about = questions if average.dimension in ("overall", "run") else {}
         if (average.dimension, average.measure) == ("overall", "mean"):
             about = questions | replies
-        yield _average_row(average, published, about)
+        gap = gaps.get((average.dimension, average.measure, average.n))
+        yield _average_row(average, published, about, "" if gap is None else _sentence(average.dimension, gap))
+
+
+def _gaps(averages: Sequence[_Average]) -> dict[tuple[str, str, int], float]:
+    """By how many points groups exceed the overall score when weighted by their questions, where the two differ."""
+    values = {average[:4]: average.value for average in averages}
+    gaps = {}
+    for dimension, weights in QUESTIONS.items():
+        for measure, n in dict.fromkeys((average.measure, average.n) for average in averages):
+            groups = {name: values.get((dimension, name, measure, n)) for name in weights}
+            overall = values.get(("overall", ALL, measure, n))
+            if overall is not None and None not in groups.values():
+                mean = sum(weight * (groups[name] or 0.0) for name, weight in weights.items()) / sum(weights.values())
+                if abs(mean - overall) > RECOMBINES:
+                    gaps[dimension, measure, n] = 100 * (mean - overall)
+    return gaps
 
 
 def _averages(summary: Mapping[str, object], repeats: int, place: str) -> Iterator[_Average]:
@@ -417,7 +444,11 @@ def _scores(of: Mapping[str, object], names: Iterable[str], place: str) -> dict[
     return _checked(dict[str, Score], {name: of.get(name) for name in names}, place)
 
 
-def _average_row(average: _Average, published: Published, about: Mapping[str, Facet]) -> Row:
+def _sentence(dimension: str, gap: float) -> str:
+    return GAP.format(dimension.replace("_", " "), abs(gap), "more" if gap > 0 else "less")
+
+
+def _average_row(average: _Average, published: Published, about: Mapping[str, Facet], detail: str) -> Row:
     dimension, group, measure, n, value = average
     name = f"{dimension}/{group}/{measure}@{n}"
     cell: dict[str, Facet] = {"aggregate": dimension, "group": group, "measure": measure, "n": n}
@@ -436,6 +467,7 @@ def _average_row(average: _Average, published: Published, about: Mapping[str, Fa
         grader=SUITE,
         rule="official",
         source=SOURCE,
+        detail=detail,
         facets={**published.facets, **cell, **about},
     )
 

@@ -101,3 +101,17 @@ SECONDARY = (
     SecondaryTask("T11.2 Short-Range Reference Resolution & State Query", "Accuracy", "Partial"),
 )
 BY_NAME: Mapping[str, SecondaryTask] = MappingProxyType({task.name: task for task in SECONDARY})
+
+EACH = 60
+"""Questions of each secondary task: five for each language and length (section 4)."""
+QUESTIONS: Mapping[str, Mapping[str, int]] = {
+    "length": dict.fromkeys(LENGTHS, EACH * len(SECONDARY) // len(LENGTHS)),
+    "contextual_requirement": {
+        name: EACH * sum(task.requirement == name for task in SECONDARY) for name in REQUIREMENTS
+    },
+    "difficulty": {"Easy": 482, "Moderate": 289, "Hard": 289, "Extreme": 440},
+    "primary_task": {name: EACH * sum(task.primary == name for task in SECONDARY) for name in PRIMARY},
+    "language": dict.fromkeys(LANGUAGES.values(), EACH * len(SECONDARY) // len(LANGUAGES)),
+}
+"""Questions of each group, 1,500 in each dimension. The paper shows difficulties in a picture only (figure 4); these
+numbers are the one solution with which 79 of the 80 published summaries recombine to their overall scores."""

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import ModelsFile, Published, Title
 from fathom.commands.shared import Json, JudgeOfRows, Terminal, Unanswered
 from fathom.options.declare import arg, command, given, hidden, opt, unset
 from fathom.options.values import ManyPaths, MaybePath, Paths, Several, paths_of
 from fathom.printing import several
+from fathom.types.choices import Rule
 
 if TYPE_CHECKING:
     from fathom.board.build import Built
@@ -46,9 +47,12 @@ class BuildOptions(Terminal, Json):
     examples: Annotated[bool, opt("Without example prompts.", flag="--no-examples")] = True
     since: Annotated[MaybePath, opt("An older site; the new one lists the changes since.", metavar="FOLDER")] = unset
     rule: Annotated[
-        Literal["strict", "official"],
-        opt("Scoring rule for runs and bundles: strict or official, by which the papers scored."),
-    ] = "official"
+        Rule | None,
+        opt(
+            "Scoring rule for runs and bundles: strict, or official, by which the papers scored. Default: strict; with "
+            "published results, official."
+        ),
+    ] = None
     unanswered: Unanswered = "zero"
     judge: JudgeOfRows = None
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (pages written, pages in all).")] = None
@@ -86,9 +90,10 @@ def main(line: BuildOptions) -> None:
     for note in built.notes:
         tell(note)
     if line.as_json:
-        names = ("out", "built", "boards", "files", "notes")
+        names = ("out", "built", "boards", "files", "notes", "rule")
         return print_json({name: getattr(built, name) for name in names} | {"bytes": built.size})
     columns = ("id", "title", "lines", "models", "tasks", "measured")
     print_records([{name: board[name] for name in columns} for board in built.boards], denominator="none")
     index = Path(line.out) / "index.html"
-    print(f"{index}: {several(built.files, 'file')}, {built.size / 1e6:,.1f} MB, dated {built.built}")
+    rule = f", scored by the rule {built.rule}" if built.rule else ""
+    print(f"{index}: {several(built.files, 'file')}, {built.size / 1e6:,.1f} MB, dated {built.built}{rule}")

@@ -16,7 +16,7 @@ from fathom.report.heatmaps import Tile, heat_map, scored_tile
 from fathom.report.results import ALL, Results, System, grouped
 from fathom.report.section import Chart, Section
 from fathom.report.table import Cell, Column, Table
-from fathom.report.tally import ALPHA, below_mean, clusters_of
+from fathom.report.tally import ALPHA, below_mean, clusters_of, mean_interval
 
 NAMES = {
     "language": "language",
@@ -90,10 +90,18 @@ def _tables(results: Results) -> list[Table]:
     alone = results.by_average and not measured.published
     if alone:
         measured = replace(measured, systems=tuple(system for system in results.systems if system in measured.systems))
+    measured = replace(measured, scores=tuple(_with_interval(results, score) for score in measured.scores))
     return [
         _table(measured, dimension, results.systems, "" if number else about(measured), overall=not alone)
         for number, dimension in enumerate(measured.dimensions)
     ]
+
+
+def _with_interval(results: Results, score: GroupScore) -> GroupScore:
+    """The same with the interval that the report has for this mean."""
+    if score.dimension not in (OVERALL, "length") or score.interval is None:
+        return score
+    return replace(score, interval=mean_interval(results, score))
 
 
 def score_tables(scores: Sequence[GroupScore]) -> list[Table]:

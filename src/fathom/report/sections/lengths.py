@@ -15,6 +15,7 @@ from fathom.report.curves import AT_ENDS, BANDS, curve_chart
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.results import ALL, OfSystem, Results, System, grouped, system_of, task_title
 from fathom.report.section import COLUMNS, PANEL, Chart, Section, legend_columns
+from fathom.report.shares import CAPTION, share_chart
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import BOUNDS, CHANCE, SCORED, chance_cell, scored_cell
 
@@ -177,6 +178,15 @@ def _task_curves(results: Results) -> list[LayerChart]:
     ]
 
 
+def _length_shares(results: Results) -> list[LayerChart]:
+    legend = legend_columns(results, COLUMNS)
+    return [
+        share_chart(results.points(task), results.systems, PANEL, title=task_title(task), legend=legend)
+        for task in (results.tasks if results.by_cell else ())  # a table of scores does not say how many samples
+        if any(point.mean is not None for point in results.points(task))
+    ]
+
+
 def _given_bases(results: Results, task: str) -> list[CurvePoint]:
     """Bases of one task that a table of scores gives without lengths; others are means of lengths that are drawn."""
     return [
@@ -225,6 +235,13 @@ CURVES = Section(
     charts=(
         Chart(kind="curve", draw=_curve),
         Chart(kind="task-curves", draw=_task_curves, heading="Score against length"),
+        Chart(
+            kind="length-shares",
+            draw=_length_shares,
+            heading="Score and share of the samples by length",
+            caption=CAPTION,
+            lacking="tables of scores do not say how many samples each length has",
+        ),
     ),
     studies={CurvePoint: curve_tables},
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -14,13 +15,12 @@ from fathom.report.figure import Figure, drawn
 from fathom.report.results import Results, System, system_of
 from fathom.report.section import Chart, Section
 from fathom.report.table import Cell, Column, Table, table_of
-from fathom.report.tally import below_mean
+from fathom.report.tally import below_mean, mean_interval
 
 RUNS = (
     "Mean score in percent over all questions, for each repeat (run). The standard error of the mean, in percentage "
     "points, has two parts: the variation between questions, and the variation between replies to the same question. "
-    "The interval under the mean is over questions of this kind and includes both parts; the interval under “from "
-    "replies” is for the mean of these questions only."
+    "The interval under the mean is over questions of this kind and includes both parts."
 )
 UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
 BEST = (
@@ -88,7 +88,7 @@ def _runs(repeats: Sequence[Repeats], model: Field) -> Table:
         ),
         (
             Column("from replies", help="Variation between replies to the same question"),
-            lambda result: Cell(words.points(result.error_replies), words.bounds(result.interval_replies)),
+            lambda result: Cell(words.points(result.error_replies)),
         ),
     ]
     about = f"{RUNS} {UNEVEN}" if any(result.uneven for result in repeats) else RUNS
@@ -248,8 +248,21 @@ def _draw(results: Results, measure: str) -> list[LayerChart]:
 def _tables(results: Results) -> list[Table]:
     """Runs and their errors, best of n and pass at n, and published ones."""
     measured = results.by_question
-    tables = run_tables([result for result in measured.repeats if result.runs > 1], results.systems)
+    repeated = [_with_interval(results, result) for result in measured.repeats if result.runs > 1]
+    tables = run_tables(repeated, results.systems)
     return [*tables, _published(measured)] if measured.runs else tables
+
+
+def _with_interval(results: Results, repeats: Repeats) -> Repeats:
+    """The same with the interval that the report has for this mean; the best of one reply is the mean, too."""
+    interval = mean_interval(results, repeats)
+    if interval is None or interval == repeats.interval:
+        return repeats
+    return replace(
+        repeats,
+        interval=interval,
+        trend=tuple(replace(of, best_of_interval=interval) if of.n == 1 else of for of in repeats.trend),
+    )
 
 
 def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
