@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def copying(request: Mapping[str, Any]) -> Act:
     for place, word in enumerate(words):
         logprobs.append(None if place == 0 else SEEN if place - last.get(word, -math.inf) <= 2400 else NEW)
         last[word] = place
-    offsets = [sum(map(len, tokens[:place])) for place in range(len(tokens) + 1)]
+    offsets = list(accumulate(map(len, tokens), initial=0))
     shown = {"tokens": [*tokens, " "], "token_logprobs": [*logprobs, NEW], "text_offset": offsets}
     return answer({"text": request["prompt"] + " ", "logprobs": shown}, len(tokens))
 
