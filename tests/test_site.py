@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -91,6 +92,7 @@ def tab(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     assert not wrong
 
 
+@cache
 def trees(site: Path) -> dict[str, Any]:
     """The pages of a site by their paths."""
     html = pytest.importorskip("lxml.html")
