@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serving() -> Iterator[str]:
     """Serve while the block runs; gives the address ending in ``/v1``."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1"
     finally:

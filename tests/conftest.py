@@ -36,7 +36,7 @@ ROOM = 4 << 30
 if MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free >= ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-gc.disable()  # until all is collected, which makes no cycles worth looking for
+gc.disable()  # until all tests are collected
 gc.set_threshold(10_000)  # and then less often: a tenth of the time of tests was that
 
 
@@ -47,8 +47,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Thousands of collected tests stay to the end: the garbage collector need not look at them again and again."""
-    gc.collect()
+    """Thousands of collected tests stay to the end: the garbage collector need not look at them, not even once."""
     gc.freeze()
     gc.enable()
 

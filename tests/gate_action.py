@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 
+from processes import STARTER, lent
+
 ROOT = Path(__file__).parents[1]
 EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
 
@@ -79,10 +81,17 @@ class Runner:
             "GITHUB_OUTPUT": str(written),
             "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
             **{name: replaced(text, known) for name, text in step["env"].items()},
+            STARTER: str(lent()),
         }
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)]
         ended = subprocess.run(
-            command, cwd=self.folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command,
+            cwd=self.folder,
+            env=env,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[lent()],
         )
         lines = written.read_text("utf-8").splitlines()
         return ended.returncode, ended.stdout, dict(line.split("=", 1) for line in lines)
@@ -114,12 +123,9 @@ def value(expression: str, known: Mapping[str, str]) -> str:
     return expression[1:-1] if expression.startswith("'") else known.get(expression, "")
 
 
-def program(folder: Path, name: str, script: str, *, alone: bool = True) -> None:
-    """A program of a Python script, for the interpreter of the tests; alone, with the standard library only.
-
-    It starts in a third of the time then.
-    """
+def program(folder: Path, name: str, script: str) -> None:
+    """A program of a Python script with the standard library only, which starts in a third of the time."""
     folder.mkdir(exist_ok=True)
     path = folder / name
-    path.write_text(f"#!{sys.executable}{' -IS' if alone else ''}\n{script}", "utf-8")
+    path.write_text(f"#!{sys.executable} -IS\n{script}", "utf-8")
     path.chmod(0o755)

@@ -176,7 +176,7 @@ def main(order: dict[str, Any]) -> None:
     place = order["store"]
     set_up("fathom.board")
     with listening("127.0.0.1", 0) as listener, closing(Store(place)) as store, in_use(place):
-        publisher = Publisher(store, Path(order["out"]), list_bundles, stopping, look=0.5)
+        publisher = Publisher(store, Path(order["out"]), list_bundles, stopping, look=0.1)
         app = make_app(store, publisher, check, limits, proxied=bool(order["proxies"]))
         print(address_of("127.0.0.1", listener), flush=True)
         os.dup2(2, 1)  # the next address there is that of the next server

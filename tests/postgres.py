@@ -30,7 +30,9 @@ def postgres() -> Iterator[str]:
         raise NoPostgresError("there is no PostgreSQL on this machine (Debian: apt-get install postgresql)")
     bin_folder, port = Path(found).parent, _free_port()
     # Not pytest's folder: only its owner may enter that, and PostgreSQL refuses to run as root.
-    folder = Path(tempfile.mkdtemp(prefix="fathom-pg-"))
+    # Where the tests keep their files in memory, as conftest.py decides, each database is made in a fifth of the time.
+    memory = "/dev/shm" if os.environ.get("PYTEST_DEBUG_TEMPROOT") == "/dev/shm" else None
+    folder = Path(tempfile.mkdtemp(prefix="fathom-pg-", dir=memory))
     as_user = _unprivileged(folder)
     control = [*as_user, str(bin_folder / "pg_ctl"), "-D", str(folder / "data"), "-w", "-t", "60"]
     try:

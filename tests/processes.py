@@ -43,6 +43,10 @@ LOADED = (
 )
 
 
+STARTER = "FATHOM_TESTS_STARTER"
+"""Names the starter, an inherited file, in the environment of a program that may use that of the tests meanwhile."""
+
+
 class Program:
     """A Python program that runs as a process of its own, with what ``subprocess.Popen`` has.
 
@@ -166,9 +170,16 @@ def until(condition: Callable[[], bool], process: Program | subprocess.Popen[byt
         time.sleep(0.005)
 
 
+def lent() -> int:
+    """The starter's file, for a program that inherits it as ``STARTER`` and that this process waits for."""
+    return _starter().fileno()
+
+
 @cache
 def _starter() -> socket.socket:
     """The end of the starter for orders; the starter ends when it is closed."""
+    if STARTER in os.environ:
+        return socket.socket(fileno=int(os.environ[STARTER]))
     ours, its = socket.socketpair()
     code = "import sys; sys.path.insert(0, sys.argv[1]); import processes; exec(processes.next_order(int(sys.argv[2])))"
     words = [sys.executable, "-W", "ignore", "-c", code, str(Path(__file__).parent), str(its.fileno())]

@@ -26,14 +26,14 @@ import textwrap
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import files_of_docs
-from fathom.cli import main
-from fathom.cli.app import commands
+from fathom.cli import app, main
 from fathom.models.baselines import baselines
 from fathom.options import declare
 from fathom.options.line import Command
@@ -44,6 +44,8 @@ from fathom.types import Row
 from made import make_document
 from made_once import made_once
 from site_blocks import NEEDS
+
+commands = cache(app.commands)  # to make all of them takes a tenth of a second
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

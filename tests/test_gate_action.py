@@ -19,7 +19,12 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("bash") is None, reason="the scripts of the action need bash"),
 ]
 
-FATHOM = "import sys\nfrom fathom.cli import main\nsys.exit(main())\n"
+# As the program of an installation, but that it is a fork of one that has loaded what it needs.
+FATHOM = f"""import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from processes import MAIN, start_program
+sys.exit(start_program(MAIN, *sys.argv[1:], stderr=None).wait())
+"""
 SRC = str(Path(api.__file__).parents[1])
 
 
@@ -38,7 +43,7 @@ def runner(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> Runne
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (SRC, os.environ.get("PYTHONPATH")))))
     for one in runs.iterdir():
         (tmp_path / one.name).symlink_to(one)
-    program(tmp_path / "bin", "fathom", FATHOM, alone=False)
+    program(tmp_path / "bin", "fathom", FATHOM)
     return Runner(tmp_path, tmp_path / "bin", {"baseline": runs})
 
 

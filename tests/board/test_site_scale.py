@@ -55,8 +55,9 @@ def rows(tab: Page) -> int:
     return tab.locator(ROWS).count()
 
 
-def frame(tab: Page) -> None:
-    tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+def frame(tab: Page, then: str = "undefined") -> Any:
+    drawn = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    return tab.evaluate(f"() => {drawn}.then(() => {then})")
 
 
 def in_view(tab: Page) -> list[str]:
@@ -143,9 +144,7 @@ def test_the_tab_key_goes_through_rows_that_were_not_drawn(many: Open, large: Pa
     seen = [tab.evaluate("document.activeElement.dataset.key")]
     while len(seen) < 50:
         tab.keyboard.press("Tab")
-        frame(tab)
-        key = tab.evaluate("document.activeElement.dataset.key || null")
-        if key:
+        if key := frame(tab, "document.activeElement.dataset.key || null"):
             seen.append(key)
     assert seen == keys[:50]
     assert rows(tab) <= MOST_ROWS

@@ -52,7 +52,7 @@ def growing(tmp_path: Path) -> Iterator[Growing]:
 @contextmanager
 def served(run: Growing) -> Iterator[PagesServer]:
     with PagesServer(Refreshed(run.pages, [run.folder])) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server

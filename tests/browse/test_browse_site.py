@@ -196,7 +196,7 @@ def test_scripts_make_no_markup_and_ask_nobody() -> None:
 @contextmanager
 def served(made: Made) -> Iterator[PagesServer]:
     with PagesServer(Pages(read_replies(made.runs, [made.suite]))) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server

@@ -40,7 +40,7 @@ def viewer(tmp_path: Path) -> Iterator[str]:
     )
     assert done.returncode == 0, done.stderr
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "site"))) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()

@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import Any
 
 from scripted_server import Act, ScriptedServer
@@ -63,7 +64,7 @@ def echo(request: Mapping[str, Any]) -> Act:
     if not request.get("echo"):
         return written(request)
     tokens = tokens_of(request["prompt"])
-    offsets = [sum(map(len, tokens[:place])) for place in range(len(tokens) + 1)]
+    offsets = list(accumulate(map(len, tokens), initial=0))
     logprobs = {"tokens": [*tokens, " "], "token_logprobs": [*logprobs_of(tokens), SPACE], "text_offset": offsets}
     return answer({"text": request["prompt"] + " ", "logprobs": logprobs}, len(tokens))
 

@@ -213,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     with Server(("127.0.0.1", 0), _Handler) as made:
         made.requests = []
-        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield made
         made.shutdown()

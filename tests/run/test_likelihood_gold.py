@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,11 @@ def copying(request: Mapping[str, Any]) -> Act:
         return written(request)
     tokens = tokens_of(request["prompt"])
     words = [token.strip(".,?:") for token in tokens]
-    logprobs = [
-        None if place == 0 else SEEN if word in words[max(0, place - 2400) : place] else NEW
-        for place, word in enumerate(words)
-    ]
-    offsets = [sum(map(len, tokens[:place])) for place in range(len(tokens) + 1)]
+    logprobs, last = list[float | None](), dict[str, int]()
+    for place, word in enumerate(words):
+        logprobs.append(None if place == 0 else SEEN if place - last.get(word, -math.inf) <= 2400 else NEW)
+        last[word] = place
+    offsets = list(accumulate(map(len, tokens), initial=0))
     shown = {"tokens": [*tokens, " "], "token_logprobs": [*logprobs, NEW], "text_offset": offsets}
     return answer({"text": request["prompt"] + " ", "logprobs": shown}, len(tokens))
 

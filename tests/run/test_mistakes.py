@@ -18,7 +18,7 @@ from made_documents import need_libraries, scanned_pdf
 
 SRC = Path(__file__).parents[2] / "src"
 WORLD = "--corpus world --tokenizer words --quiet"
-DEAD = "--model-base-url http://127.0.0.1:9/v1 --window 8k --yes"
+DEAD = "--model-base-url http://127.0.0.1:9/v1 --window 8k --retries 0 --yes"
 
 # Name of the mistake: the command, the words of the first line that name the cause, and those that say what to do.
 MISTAKES = {
