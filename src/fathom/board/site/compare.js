@@ -3,7 +3,7 @@
   "use strict";
   const { h } = fathom;
   const MOST = 6;
-  const PARTS = "Differences by category and by length have 95% intervals, each for itself, and are bold if these exclude 0. Questions in common are compared in pairs; without any the intervals follow from those of the two scores.";
+  const PARTS = "Differences by category and by length have 95% intervals, each for itself, and are bold if these exclude 0. Entries that were asked different questions are compared on those that both were asked; without any, the intervals follow from those of the two scores.";
 
   fathom.pages.compare = async function (_, query) {
     const site = await fathom.load("site");

@@ -45,7 +45,7 @@
   const sure = (gap) => gap.low !== null && (gap.low > 0 || gap.high < 0);
   function gapCell(gap) {
     if (!gap || gap.difference === null) return fathom.absent();
-    const ends = gap.low === null ? null : h("span", { class: "muted" }, ` ${fathom.points(gap.low)} to ${fathom.points(gap.high)}`);
+    const ends = gap.low === null ? null : h("span", { class: "ci" }, `${fathom.points(gap.low)} to ${fathom.points(gap.high)}`);
     return h("td", { class: sure(gap) ? "sure" : null }, fathom.points(gap.difference), ends);
   }
   function scoreCells(entries, at, gap) {
