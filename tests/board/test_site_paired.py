@@ -82,7 +82,8 @@ def test_categories_and_lengths_show_the_differences_of_the_data_with_their_inte
         shown = [text for text in cells.values() if " to " in text]
         wanted = tab.evaluate(
             "gaps => gaps.filter((gap) => gap.low !== null)"
-            ".map((gap) => `${fathom.points(gap.difference)}\\n${fathom.points(gap.low)} to ${fathom.points(gap.high)}`)",
+            ".map((gap) => [gap.difference, gap.low, gap.high].map(fathom.points))"
+            ".map(([own, low, high]) => `${own}\\n${low} to ${high}`)",
             parts[name],
         )
         assert wanted
