@@ -34,7 +34,7 @@ PRO = (
     "Qwen3-32B,Llama-3.1-8B-Instruct"
 )
 PAGES = ("explanation/compression-studies.md", "explanation/measurements/compression.md")
-WITHOUT_NUMBERS = ("redundancy", "lengths")
+WITHOUT_NUMBERS = ("redundancy", "lengths", "methods")
 """Charts of too many numbers to be kept."""
 SHOWN = ["setting", "draw", "models", "estimate", "category", "spearman"]
 DRAWN = {"neighbours": ["task", "x", "y", "chosen"], "rankings": ["draw", "model", "full", "predicted", "direct"]}

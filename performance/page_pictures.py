@@ -96,7 +96,7 @@ def picture(browser: Browser, name: str, page: Path, folder: Path) -> None:
             print(f"{name} {width} {scheme}: {starts}")
             tab.close()
     paints = []
-    for _ in range(7):
+    for _ in range(9):
         tab = opened(browser, page, 1440, "light")
         paints.append(tab.evaluate(BETWEEN))
         tab.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -101,6 +102,6 @@ def test_a_part_that_one_entry_lacks_has_no_difference() -> None:
 
 
 def test_the_file_of_an_entry_has_a_row_for_every_category_and_length_without_p() -> None:
-    files = dict(board_files(table_of(ROWS)))
-    rows = files["pairs/made/good"]["parts"]["poor"]  # type: ignore[index, call-overload]
+    files: dict[str, Any] = dict(board_files(table_of(ROWS)))
+    rows = files["pairs/made/good"]["parts"]["poor"]
     assert [len(row) for row in rows] == [4] * (len(BOARD.categories) + len(BOARD.lengths))

@@ -121,14 +121,14 @@ def _pairs(board: Board, entries: Sequence[Entry], standings: Sequence[Standing]
         weights=lambda tasks: weights_of(board, standings, tasks),
     )
     place = {n: number for number, n in enumerate(places)}
-    for (one, other), numbers in zip(paired, paired.numbers, strict=True):
-        row = gaps.at(place[one], place[other])
-        if asked[one] == asked[other]:
+    for (first, second), numbers in zip(paired, paired.numbers, strict=True):
+        row = gaps.at(place[first], place[second])
+        if asked[first] == asked[second]:
             gaps.numbers[row] = numbers
-        elif (shared := apart.gap(one, other)) is not None:
+        elif (shared := apart.gap(first, second)) is not None:
             gap, _, overlap = shared
             gaps.numbers[row] = gap.difference, gap.interval.low, gap.interval.high, gap.p_value
-            common[one, other] = overlap.items
+            common[first, second] = overlap.items
     rows, columns = np.triu_indices(len(places), 1)
     near = columns - rows <= gaps.reach
     index = np.array(places, dtype=np.int64)
