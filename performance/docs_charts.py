@@ -34,7 +34,7 @@ PRO = (
     "Qwen3-32B,Llama-3.1-8B-Instruct"
 )
 PAGES = ("explanation/compression-studies.md", "explanation/measurements/compression.md")
-WITHOUT_NUMBERS = ("redundancy", "lengths", "methods")
+WITHOUT_NUMBERS = ("redundancy", "lengths")
 """Charts of too many numbers to be kept."""
 SHOWN = ["setting", "draw", "models", "estimate", "category", "spearman"]
 DRAWN = {"neighbours": ["task", "x", "y", "chosen"], "rankings": ["draw", "model", "full", "predicted", "direct"]}
@@ -52,7 +52,7 @@ def commands() -> dict[str, list[str]]:
 def numbers(name: str, table: pl.DataFrame) -> pl.DataFrame:
     """What a chart shows of the table that its command writes."""
     if name == "methods":
-        return summary(table).filter(target="overall")
+        return summary(table).filter(target="overall").drop("seconds")
     if name in DRAWN:
         return table.select(pl.col(DRAWN[name])).with_columns(pl.col(pl.Float64).round(6))
     shown = table.filter(pl.col("estimate").is_in(list(ESTIMATES)))

@@ -49,7 +49,7 @@ def test_every_picture_of_the_docs_is_shown_on_a_page() -> None:
     assert shown == set(NAMES)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".svg") and not name.endswith("methods.svg")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".svg")])
 def test_every_chart_of_the_docs_is_fathoms_own_drawing(name: str) -> None:
     text = (IMAGES / name).read_text("utf-8")
     assert "vega" not in text
