@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,7 @@ import numpy as np
 
 from coverage_figures import COMMANDS, Kind, Outcome
 from coverage_scenarios import SCENARIOS, Scenario, simulate
+from fathom.stats.intervals import kept_draws
 
 LIMITS: Mapping[Kind, float] = {
     "coverage": 0.92,
@@ -46,6 +48,7 @@ LIMITS: Mapping[Kind, float] = {
     "power": 0.0,  # without a limit: how often a loss is found
 }
 FEW_ITEMS, COVERAGE_OF_FEW = 5, 0.90
+KEPT = ExitStack()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,11 @@ def measured(number: int, commands: Sequence[str], simulation: int) -> list[Outc
         # The seed is that of the name, so that other scenarios do not change it.
         made = simulate(scenario, [*scenario.name.encode(), simulation], Path(folder))
         return [outcome for name in commands for outcome in COMMANDS[name](made)]
+
+
+def keep_draws() -> None:
+    """Keeps the weights of a process for all its simulations: they depend on the number of items alone."""
+    KEPT.enter_context(kept_draws())
 
 
 def rates_of(scenario: Scenario, outcomes: Sequence[Sequence[Outcome]]) -> list[Rate]:
@@ -193,7 +201,7 @@ def main() -> None:
     if given.list:
         return print("\n".join(names[number] for number in chosen))
     rates: list[Rate] = []
-    with ProcessPoolExecutor(given.workers) as pool:
+    with ProcessPoolExecutor(given.workers, initializer=keep_draws) as pool:
         for number in chosen:
             scenario, start = SCENARIOS[number], time.perf_counter()
             work = partial(measured, number, [name for name in scenario.commands if name in given.commands])

@@ -10,10 +10,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 
 from coverage_scenarios import CUMULATIVE, DIFFICULTY, GRID, MARGIN, NODES, NORMAL, REPLY, WEIGHTS, Scenario, Simulated
 from fathom import api
 from fathom.analysis import PositionPoint, Setup, compare_setups
+from fathom.analysis.two_models import two_models as compare_two
+from fathom.board.measured import measured as measured_entries
+from fathom.board.results import Batch
+from fathom.board.table import table as board_table
+from fathom.rows.table import RowsTable
+from fathom.types.boards import Board, Category, Part
 
 Kind: TypeAlias = Literal["coverage", "false alarms", "families", "rank ranges", "power"]
 ALL = "all"
@@ -192,6 +199,23 @@ def compare(made: Simulated) -> Iterator[Outcome]:
         yield family("compare: any of the table", comparisons)
 
 
+def two_models(made: Simulated) -> Iterator[Outcome]:
+    """What `fathom compare A B` says of m01 and m00: each length for itself, and the band of all of them together."""
+    scenario = made.scenario
+    gaps = (scenario.truth[0] - scenario.truth[1]).mean(axis=0)
+    result = compare_two(*(made.rows.filter(model=name) for name in ("m01", "m00")))
+    if result.overall is not None:
+        yield from covers("two models: all lengths", result.overall.interval, float(gaps.mean()))
+    held = []
+    for own, true in zip(result.lengths, gaps.tolist(), strict=True):
+        yield from covers("two models: at a length", own.interval, true)
+        held += list(covers("two models: band", own.band, true))
+    width = float(np.mean([outcome.width for outcome in held]))
+    yield Outcome("two models: band", "coverage", all(outcome.value for outcome in held), width)
+    if scenario.equal:
+        yield Outcome("two models: any length", "families", any(own.significant for own in result.lengths))
+
+
 def adjacent(made: Simulated) -> Iterator[Outcome]:
     scenario = made.scenario
     entries = api.analyze_adjacent([made.file])
@@ -352,6 +376,36 @@ def board(made: Simulated) -> Iterator[Outcome]:
                 yield alarm("board: difference of two", p_values[other] < 5000)
 
 
+def board_parts(made: Simulated) -> Iterator[Outcome]:
+    """Differences by category and by length: with the same items, with half of them in common, and with none."""
+    scenario = made.scenario
+    tasks = [f"t{number}" for number in range(len(scenario.items))]
+    categories = tuple(Category(f"c{n}", f"c{n}", (Part(tuple(tasks[n::2])),)) for n in range(2))
+    counted = {task: tuple(scenario.lengths) for task in tasks}
+    declared = Board("made", "Made", ("s",), "", "", categories, tuple(scenario.lengths), counted=counted)
+    number = pl.col("item").str.split("-").list.last().cast(pl.Int64)
+    count = min(scenario.items)
+    asked = {
+        "the same items": (number >= 0, number >= 0),
+        "half in common": (number < count * 2 // 3, number >= count // 3),
+        "other items": (number < count // 2, number >= count // 2),
+    }
+    for name, sides in asked.items():
+        rows = pl.concat([made.rows.filter(model=f"m{n:02}").filter(own) for n, own in enumerate(sides)])
+        (entries,) = measured_entries([declared], Batch(RowsTable(rows))).entries.values()
+        table = board_table(declared, entries, {"m00": "m00", "m01": "m01"})
+        first, second = (scenario.truth[number_of(line.entry.model)] for line in table.entries)
+        for part, pairs in table.parts.items():
+            kind, _, own = part.partition("/")
+            gaps = (
+                (first - second)[int(own[1:]) :: 2]
+                if kind == "category"
+                else (first - second)[:, [scenario.lengths.index(int(own))]]
+            )
+            gap = pairs[0, 1].gap
+            yield from covers(f"board: by {kind}, {name}", gap.interval, float(gaps.mean()))
+
+
 def setups(made: Simulated) -> Iterator[Outcome]:
     """Equal setups compared with a base, as `fathom lab compare` does with its rows."""
     scenario = made.scenario
@@ -441,6 +495,7 @@ def closed_book(made: Simulated) -> Iterator[Outcome]:
 COMMANDS: Mapping[str, Callable[[Simulated], Iterator[Outcome]]] = {
     "report": report,
     "compare": compare,
+    "two models": two_models,
     "adjacent": adjacent,
     "breakdown": breakdown,
     "best of n": best_of_n,
@@ -451,6 +506,7 @@ COMMANDS: Mapping[str, Callable[[Simulated], Iterator[Outcome]]] = {
     "gate at the margin": gate_at_margin,
     "gate of a loss": gate_of_a_loss,
     "board": board,
+    "board parts": board_parts,
     "setups": setups,
     "thinking": thinking,
     "position": position,

@@ -136,12 +136,21 @@ NEAR_CEILING = (0.97, 0.965, 0.96, 0.955, 0.95)
 FALLING = (0.95, 0.93, 0.9, 0.8, 0.65, 0.45, 0.3)
 ONE_RUN = ("report", "compare", "adjacent", "breakdown")
 SCENARIOS = (
-    Scenario("25 items, 95-97%, 5 lengths, luck 0", (NEAR_CEILING,), (25,), 0.0, ("report", "compare", "adjacent")),
-    Scenario("25 items, 95-97%, 5 lengths, luck .5", (NEAR_CEILING,), (25,), 0.5, ("report", "compare")),
-    Scenario("25 items, 95-97%, 5 lengths, luck .8", (NEAR_CEILING,), (25,), 0.8, (*ONE_RUN, "gate")),
-    Scenario("25 items, 95-97%, 5 lengths, luck 1", (NEAR_CEILING,), (25,), 1.0, (*ONE_RUN, "gate", "repeats")),
-    Scenario("5 items, 90%, 3 lengths, luck .8", (level(0.9, 3),), (5,), 0.8, (*ONE_RUN, "gate")),
-    Scenario("5 items, 50%, 5 lengths, luck 1", (level(0.5, 5),), (5,), 1.0, ("report", "compare", "gate")),
+    Scenario(
+        "25 items, 95-97%, 5 lengths, luck 0",
+        (NEAR_CEILING,), (25,), 0.0, ("report", "compare", "two models", "adjacent"),
+    ),
+    Scenario("25 items, 95-97%, 5 lengths, luck .5", (NEAR_CEILING,), (25,), 0.5, ("report", "compare", "two models")),
+    Scenario("25 items, 95-97%, 5 lengths, luck .8", (NEAR_CEILING,), (25,), 0.8, (*ONE_RUN, "two models", "gate")),
+    Scenario(
+        "25 items, 95-97%, 5 lengths, luck 1",
+        (NEAR_CEILING,), (25,), 1.0, (*ONE_RUN, "two models", "gate", "repeats"),
+    ),
+    Scenario("5 items, 90%, 3 lengths, luck .8", (level(0.9, 3),), (5,), 0.8, (*ONE_RUN, "two models", "gate")),
+    Scenario(
+        "5 items, 50%, 5 lengths, luck 1",
+        (level(0.5, 5),), (5,), 1.0, ("report", "compare", "two models", "gate"),
+    ),
     Scenario(
         "10 items, 3-8%, 3 lengths, luck .8",
         ((0.08, 0.05, 0.03),), (10,), 0.8, ("report", "compare", "breakdown"),
@@ -149,12 +158,12 @@ SCENARIOS = (
     Scenario("20 items, 80%, 1 length", ((0.8,),), (20,), 0.0, ("report", "compare", "adjacent", "gate")),
     Scenario(
         "200 items, 95% to 30%, 7 lengths, luck .8",
-        (FALLING,), (200,), 0.8, ("report", "compare", "retention"), start=2048, share=0.5,
+        (FALLING,), (200,), 0.8, ("report", "compare", "two models", "retention"), start=2048, share=0.5,
     ),
     Scenario("40 items, 95% to 30%, 7 lengths, luck .5", (FALLING,), (40,), 0.5, ("report", "retention"), start=2048),
     Scenario(
         "continuous, 20 items, 80%, 5 lengths, luck .8",
-        (level(0.8, 5),), (20,), 0.8, ONE_RUN, continuous=True,
+        (level(0.8, 5),), (20,), 0.8, (*ONE_RUN, "two models"), continuous=True,
     ),
     Scenario(
         "continuous, 60 items, 97%, 3 lengths, luck 1",
@@ -162,12 +171,12 @@ SCENARIOS = (
     ),
     Scenario(
         "4 tasks of 10 items, 97%, 3 lengths, luck 1",
-        (level(0.97, 3),) * 4, (10,) * 4, 1.0, ("report", "compare"),
+        (level(0.97, 3),) * 4, (10,) * 4, 1.0, ("report", "compare", "two models"),
     ),
     Scenario(
         "4 tasks of 8 to 30 items, 97% to 10%, 3 lengths, luck .8",
         (level(0.97, 3), (0.9, 0.8, 0.7), level(0.5, 3), level(0.1, 3)), (8, 12, 20, 30), 0.8,
-        (*ONE_RUN, "categories", "gate"),
+        (*ONE_RUN, "two models", "categories", "gate"),
     ),
     Scenario(
         "1 to 5 questions for each of 25 items, 85%, 3 lengths, luck .8",
@@ -179,11 +188,27 @@ SCENARIOS = (
     ),
     Scenario(
         "60 items, 5 to a document, 80%, 3 lengths, luck .8",
-        (level(0.8, 3),), (60,), 0.8, (*ONE_RUN, "gate"), per_document=5,
+        (level(0.8, 3),), (60,), 0.8, (*ONE_RUN, "two models", "gate"), per_document=5,
     ),
     Scenario(
         "4 tasks of 30 items, 2 to each of the same 15 documents, 80%, 2 lengths, luck .8",
         (level(0.8, 2),) * 4, (30,) * 4, 0.8, (*ONE_RUN, "categories"), per_document=2, same_documents=True,
+    ),
+    Scenario(
+        "a loss of 0 to 40 points, 30 items, 90%, 5 lengths, luck .8",
+        (level(0.9, 5),), (30,), 0.8, ("compare", "two models"), shifts=((0.0, -0.1, -0.2, -0.3, -0.4), 0.0),
+    ),
+    Scenario(
+        "2 categories of 2 tasks of 30 items, 90% and 70%, 3 lengths, luck .8",
+        ((0.9, 0.85, 0.8), level(0.7, 3)) * 2, (30,) * 4, 0.8, ("board parts",), shifts=(0.0, -0.1),
+    ),
+    Scenario(
+        "2 categories of 2 tasks of 30 items, 95% and 50%, 3 lengths, luck 1",
+        (level(0.95, 3), level(0.5, 3)) * 2, (30,) * 4, 1.0, ("board parts",),
+    ),
+    Scenario(
+        "2 categories of 2 tasks of 60 items, 5 to each of the same 12 documents, 80%, 3 lengths, luck .8",
+        (level(0.8, 3),) * 4, (60,) * 4, 0.8, ("board parts",), per_document=5, same_documents=True,
     ),
     Scenario(
         "20 equal models, 20 items, 85%, 3 lengths, luck .8",

@@ -272,6 +272,17 @@ def _write_board(folder: Path, board: dict[str, Any], items: bool, pairs: bool) 
             ]
             for other in board["entries"][place + 1 : len(asked) if items else 0]
         }
+        parts = {
+            other["key"]: [
+                np.delete(_units(_gap(one, two, _both(asked, entry, other, tasks))), 3).tolist()
+                if one and two and one[1] and two[1]
+                else 0
+                for one, two in zip(
+                    entry["categories"] + entry["lengths"], other["categories"] + other["lengths"], strict=True
+                )
+            ]
+            for other in board["entries"][place + 1 :]
+        }
         overall = [
             [0] * 5
             if other is entry
@@ -282,7 +293,8 @@ def _write_board(folder: Path, board: dict[str, Any], items: bool, pairs: bool) 
         if entry["pairs"]:
             sure = "".join(_sign(entry, other) for other in ranked) if entry["rank"] else ""
             columns = [list(column) for column in zip(*overall, strict=True)]
-            _write(folder, f"pairs/{board['id']}/{entry['key']}", {"sure": sure, "overall": columns, "tasks": rows})
+            pairs_of = {"sure": sure, "overall": columns, "tasks": rows, "parts": parts}
+            _write(folder, f"pairs/{board['id']}/{entry['key']}", pairs_of)
     _write(folder, f"boards/{board['id']}", board)
 
 

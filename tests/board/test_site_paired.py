@@ -31,6 +31,11 @@ DIFFERENCES = """async ([a, b]) => {
   return fathom.differences(whole, whole.entry(a), whole.entry(b));
 }"""
 
+PARTS = """async ([a, b]) => {
+  const { board, entry } = await fathom.whole('leader-128k');
+  return fathom.partDifferences(board, entry(a), entry(b));
+}"""
+
 
 def data(site: Path, name: str) -> Any:
     text = (site.parent / "data" / f"{name}.js").read_text(encoding="ascii")
@@ -65,6 +70,24 @@ def test_what_is_shown_is_what_the_data_hold(opened: Open) -> None:
     )
     assert shown[:2] == [points, interval]
     assert "questions in common" in shown[3]
+
+
+def test_categories_and_lengths_show_the_differences_of_the_data_with_their_intervals(opened: Open) -> None:
+    tab = opened("#/compare?board=leader-128k&lines=line-1,line-5")
+    tab.get_by_text("each for itself").wait_for()
+    parts = tab.evaluate(PARTS, ["line-5", "line-1"])
+    for heading, name in (("By category", "categories"), ("By length", "lengths")):
+        body = tab.locator(f"h2:text-is('{heading}') + div tbody tr")
+        cells = {row.locator("th, td").first.inner_text(): row.locator("td").last.inner_text() for row in body.all()}
+        shown = [text for text in cells.values() if " to " in text]
+        wanted = tab.evaluate(
+            "gaps => gaps.filter((gap) => gap.low !== null)"
+            ".map((gap) => [gap.difference, gap.low, gap.high].map(fathom.points))"
+            ".map(([own, low, high]) => `${own}\\n${low} to ${high}`)",
+            parts[name],
+        )
+        assert wanted
+        assert [text for text in shown if text in wanted] == wanted
 
 
 def test_lines_without_common_questions_are_compared_as_independent(opened: Open) -> None:

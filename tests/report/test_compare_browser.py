@@ -44,6 +44,20 @@ def test_the_page_fits_and_axe_finds_nothing(
     tab.close()
 
 
+def test_the_table_of_a_phone_comes_before_the_curve_and_what_is_not_compared_after_both(
+    browser: Browser, address: str
+) -> None:
+    tab = opened(browser, address, width=390, scheme="light")
+    tops = []
+    for part in (".answer", "#lengths", "figure svg", ".unmeasured"):
+        box = tab.locator(part).locator("visible=true").first.bounding_box()
+        assert box is not None
+        tops.append(box["y"])
+    assert tops == sorted(tops)
+    assert tops[1] < 844
+    tab.close()
+
+
 def test_the_first_screen_has_sentence_table_and_both_curves(browser: Browser, address: str) -> None:
     tab = opened(browser, address, width=1440, scheme="light")
     assert tab.locator(".answer").inner_text().startswith(LONG)

@@ -178,6 +178,24 @@ def test_an_everyday_report_is_read_on_one_screen(browser: Browser, linked: str)
     tab.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_first_screen_of_a_phone_has_sentence_curve_and_table(
+    browser: Browser, linked: str, scheme: Literal["light", "dark"]
+) -> None:
+    tab = opened(browser, linked, width=390, scheme=scheme)
+    tops = []
+    for part in (".answer", "[aria-labelledby=curve] svg", "#headline"):
+        box = tab.locator(part).locator("visible=true").first.bounding_box()
+        assert box is not None
+        tops.append(box["y"])
+    assert tops == sorted(tops)
+    assert tops[-1] < 844
+    unmeasured = tab.locator(".unmeasured").bounding_box()
+    assert unmeasured is not None
+    assert unmeasured["y"] > tops[-1]
+    tab.close()
+
+
 def test_a_long_table_unfolds_without_scripts_and_is_whole_on_paper(browser: Browser, address: str) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(address)

@@ -1,6 +1,6 @@
 """The data files of one board: its first view, its cells, and the differences between its entries."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from fathom.board.differences import MANY, NEAR, OVERALL, Pairs
 from fathom.board.model import Estimate
 from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
+from fathom.stats.differences import Gaps
 from fathom.suites.registry import task_title
 from fathom.types import Json
 from fathom.types.boards import Board
@@ -130,7 +131,8 @@ class _Differences:
     A file has ``sure``, how the entry differs from each of the ranked entries in the order of the board ("+" and "-" if
     significantly, or "0"; "" for an entry without a rank); ``overall``, the columns of its differences to all entries
     whose overall score has an interval, in the order of the board and with 0 for itself: difference, low, high, p,
-    common questions; and ``tasks``, by the key of an entry below it, a list of these five numbers or 0 for each task.
+    common questions; ``tasks``, by the key of an entry below it, a list of these five numbers or 0 for each task; and
+    ``parts``, the same without p for each category and then for each length.
     All but the numbers of questions are in units of 0.00001.
     """
 
@@ -144,14 +146,22 @@ class _Differences:
         signs = np.where(significant, np.where(np.triu(significant), "+", "-"), "0")
         self.signs = dict(zip(table.ranking.lines, ("".join(row) for row in signs.tolist()), strict=True))
         self.rows = {name: _rows(self.between[name]) for name in (OVERALL, *table.board.tasks)}
-        some = {place for pairs in self.between.values() if len(pairs) for place in pairs.gaps.places}
+        self.tasks = [(self.between[task].gaps, self.rows[task]) for task in table.board.tasks]
+        self.parts = [(pairs.gaps, np.delete(_rows(pairs), 3, axis=1)) for pairs in table.parts.values()]
+        every = (*self.between.values(), *table.parts.values())
+        some = {place for pairs in every if len(pairs) for place in pairs.gaps.places}
         self.keys = {key: None for key, place in self.places.items() if place in some}
 
     def entry(self, key: str) -> Json:
         """The file of one entry."""
         place = self.places[key]
         columns = self._overall(place).T.tolist() if place in self.known else []
-        return {"sure": self.signs.get(place, ""), "overall": columns, "tasks": self._by_task(place)}
+        return {
+            "sure": self.signs.get(place, ""),
+            "overall": columns,
+            "tasks": self._below(place, self.tasks),
+            "parts": self._below(place, self.parts),
+        }
 
     def _overall(self, place: int) -> Ints:
         """Differences to all entries, entries x 5."""
@@ -164,18 +174,17 @@ class _Differences:
             [turned, np.zeros((1, 5), dtype=np.int64), rows[start : start + len(self.known) - own - 1]]
         )
 
-    def _by_task(self, place: int) -> dict[str, Json]:
-        """Differences to entries below, by task."""
-        by_task: dict[str, list[Json]] = {}
-        for n, task in enumerate(self.table.board.tasks):
-            gaps = self.between[task].gaps
+    def _below(self, place: int, tables: Sequence[tuple[Gaps, Ints]]) -> dict[str, Json]:
+        """Differences to entries below, each in all tables."""
+        below: dict[str, list[Json]] = {}
+        for n, (gaps, rows) in enumerate(tables):
             if place not in gaps.places:
                 continue
             own = gaps.places.index(place)
             for other in range(own + 1, min(own + 1 + gaps.reach, len(gaps.places))):
-                row = by_task.setdefault(self.table.entries[gaps.places[other]].key, [0] * len(self.table.board.tasks))
-                row[n] = self.rows[task][gaps.at(own, other)].tolist()
-        return dict(by_task)
+                row = below.setdefault(self.table.entries[gaps.places[other]].key, [0] * len(tables))
+                row[n] = rows[gaps.at(own, other)].tolist()
+        return dict(below)
 
 
 def _rows(pairs: Pairs) -> Ints:

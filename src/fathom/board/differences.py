@@ -132,7 +132,7 @@ def ranking(
     for task in dict.fromkeys([*board.tasks, *(task for n in values for task in standings[n].sources)]):
         known = {n: standing.tasks.get(task) or standing.sources.get(task) for n, standing in enumerate(standings)}
         sources = {n: source for n, source in known.items() if source is not None and source.is_known}
-        shared = _shared(sources, len(entries))
+        shared = common_questions(sources, len(entries))
         common += shared
         alone: dict[int, _Sides] = {}
         for n, whole, part in _sides(task, sources, names, {n: standings[n] for n in values}, known_strata):
@@ -343,9 +343,9 @@ class _Apart:
     def __init__(self, board: Board, entries: Sequence[Entry], standings: Sequence[Standing]) -> None:
         """The entries of a board."""
         self._asked = [_asked(board, entry, standing) for entry, standing in zip(entries, standings, strict=True)]
-        scores = [_scores(board, entry, standing) for entry, standing in zip(entries, standings, strict=True)]
+        scores = [task_scores(board, entry, standing) for entry, standing in zip(entries, standings, strict=True)]
         self._shared = SharedScores(
-            scores, SEED, REPLICATES, together=False, weights=lambda tasks: _weights(board, standings, tasks)
+            scores, SEED, REPLICATES, together=False, weights=lambda tasks: weights_of(board, standings, tasks)
         )
 
     def differ(self, first: NDArray[np.int64], second: NDArray[np.int64], task: str | None) -> NDArray[np.bool_]:
@@ -406,7 +406,7 @@ def _at(board: Board, entry: Entry, task: str) -> dict[int, Items]:
     return {length: at[length] for length in sorted(at) if length in counted or not counted}
 
 
-def _scores(board: Board, entry: Entry, standing: Standing) -> dict[str, TaskScores]:
+def task_scores(board: Board, entry: Entry, standing: Standing) -> dict[str, TaskScores]:
     """The single scores of an entry by task, at each length that is known, or else at an unknown one."""
     scores = {}
     for task, source in standing.tasks.items():
@@ -422,7 +422,7 @@ def _scores(board: Board, entry: Entry, standing: Standing) -> dict[str, TaskSco
     return scores
 
 
-def _weights(board: Board, standings: Sequence[Standing], tasks: Sequence[str]) -> list[float]:
+def weights_of(board: Board, standings: Sequence[Standing], tasks: Sequence[str]) -> list[float]:
     """The weights of some tasks in their mean."""
     sources = {task: next(standing.tasks[task] for standing in standings if task in standing.tasks) for task in tasks}
     shares = weights(board, sources)
@@ -440,7 +440,7 @@ def _names(entries: Sequence[Entry]) -> list[str]:
     return names
 
 
-def _shared(sources: Mapping[int, Source], entries: int) -> NDArray[np.int64]:
+def common_questions(sources: Mapping[int, Source], entries: int) -> NDArray[np.int64]:
     """Number of questions that two entries have in common, entries x entries."""
     asked = {
         n: np.array(source.items.names)[~np.isnan(source.items.scores).all(axis=1)].tolist()

@@ -185,14 +185,21 @@ def _as_one(category: Category) -> Category:
 def _lengths(board: Board, entry: Entry, name: str) -> dict[int, Estimate]:
     """Averages at single lengths, without those where some task is missing."""
     means: dict[int, Estimate] = {}
-    tasks = board.length_tasks or board.tasks
     for length in board.lengths:
-        cells = {task: cell for task in tasks if (cell := entry.cells.get((task, length))) is not None}
-        own = {task: Source(cell, entry.items.get((task, length)), (cell,)) for task, cell in cells.items()}
-        mean = _mean(board, own, name) if len(own) == len(tasks) else entry.printed.get(f"length/{length}")
+        own = sources_at(board, entry, length)
+        mean = _mean(board, own, name) if own else entry.printed.get(f"length/{length}")
         if mean is not None:
             means[length] = mean
     return means
+
+
+def sources_at(board: Board, entry: Entry, length: int) -> dict[str, Source]:
+    """The scores that the average of an entry at a length is the mean of; none where some task is missing."""
+    tasks = board.length_tasks or board.tasks
+    cells = {task: cell for task in tasks if (cell := entry.cells.get((task, length))) is not None}
+    if len(cells) < len(tasks):
+        return {}
+    return {task: Source(cell, entry.items.get((task, length)), (cell,)) for task, cell in cells.items()}
 
 
 def _mean_of(values: Iterable[float]) -> float:

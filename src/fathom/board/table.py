@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fathom.board.differences import Ranking, ranking
+from fathom.board.differences import Pairs, Ranking, ranking
 from fathom.board.keys import keys
 from fathom.board.model import PROVENANCES, Entry, Standing
+from fathom.board.part_differences import part_differences
 from fathom.board.standing import questions_asked, standing
 from fathom.types.boards import Board
 
@@ -36,12 +37,13 @@ class TableEntry:
 class Table:
     """A board with its entries, the complete ones first, each part by overall score, highest first.
 
-    ``ranking`` identifies entries by index.
+    ``ranking`` and ``parts`` (the differences by category and length) identify entries by index.
     """
 
     board: Board
     entries: tuple[TableEntry, ...]
     ranking: Ranking
+    parts: Mapping[str, Pairs]
 
 
 def model_keys(entries: Mapping[str, Sequence[Entry]]) -> dict[str, str]:
@@ -74,7 +76,8 @@ def table(board: Board, entries: Sequence[Entry], models: Mapping[str, str]) -> 
     ranks = ranked.ranks
     for line, best, worst, group in zip(ranked.lines, ranks.best, ranks.worst, ranks.groups, strict=True):
         lines[line] = replace(lines[line], rank=(int(best), int(worst)), group=int(group))
-    return Table(board, tuple(lines), ranked)
+    parts = part_differences(board, sorted_entries, sorted_standings, ranked.between)
+    return Table(board, tuple(lines), ranked, parts)
 
 
 def _in_order(entries: Sequence[Entry]) -> list[Entry]:

@@ -3,6 +3,7 @@
   "use strict";
   const { h } = fathom;
   const MOST = 6;
+  const PARTS = "Differences by category and by length have 95% intervals, each for itself, and are bold if these exclude 0. Entries that were asked different questions are compared on those that both were asked; without any, the intervals follow from those of the two scores.";
 
   fathom.pages.compare = async function (_, query) {
     const site = await fathom.load("site");
@@ -49,20 +50,29 @@
     const { board } = whole;
     const heads = entries.map((entry, n) => h("span", { class: "named" }, fathom.swatch(n), fathom.name(fathom.entryName(entry))));
     const again = () => heads.map((head) => head.cloneNode(true));
+    const categories = h("div", null, fathom.scroller("By category", fathom.categoryTable(board, entries, heads)));
     const lengths = fathom.lengthTable(board, entries, again());
+    const byLength = lengths && h("div", null, fathom.scroller("By length", lengths));
+    // Again with intervals, once they are loaded.
+    tests.differ = function (gaps) {
+      categories.replaceChildren(fathom.scroller("By category", fathom.categoryTable(board, entries, again(), gaps)), h("p", { class: "muted" }, PARTS));
+      if (byLength) byLength.replaceChildren(fathom.scroller("By length", fathom.lengthTable(board, entries, again(), gaps)));
+    };
     const byTask = fathom.tasksOf(board, "").some((task) => entries.some((entry) => fathom.onTask(whole, entry, task)));
     return h("div", null,
       fathom.figures(board, entries, false),
       h("h2", null, "Are the differences significant?"), tests,
-      h("h2", null, "By category"), fathom.scroller("By category", fathom.categoryTable(board, entries, heads)),
+      h("h2", null, "By category"), categories,
       h("h2", null, "By task"), byTask ? fathom.scroller("By task", fathom.taskTable(whole, entries, again())) : h("p", { class: "muted" }, "None of these entries has scores by task."),
-      lengths && [h("h2", null, "By length"), fathom.scroller("By length", lengths)]);
+      byLength && [h("h2", null, "By length"), byLength]);
   }
 
   async function fill(whole, entries, section, wanted) {
     const pairs = entries.flatMap((a, n) => entries.slice(n + 1).map((b) => [b, a]));
     const tested = await Promise.all(pairs.map(async ([a, b]) => ({ a, b, rows: await fathom.differences(whole, a, b) })));
+    const parts = tested.length === 1 ? await fathom.partDifferences(whole.board, entries[1], entries[0]) : null;
     if (!wanted()) return null;
+    if (parts) section.differ({ ...parts, overall: tested[0].rows[0] });
     section.replaceChildren(
       fathom.scroller("Differences of the overall score", overallTable(tested)),
       ...notes(whole.board, tested),

@@ -1,5 +1,6 @@
 /* Differences between entries. A data file of an entry has columns of [difference, low, high, p, questions in common]
-   over all entries with an interval, and rows of these for tasks; all but the questions in units of 0.00001. */
+   over all entries with an interval, rows of these for tasks, and rows without p for categories and lengths; all but the
+   questions in units of 0.00001. */
 (function (fathom) {
   "use strict";
   const UNIT = 100000;
@@ -43,6 +44,19 @@
     const found = fathom.tasksOf(board, "").map((task) => ({ task, ...onTask(task) })).filter((row) => row.difference !== null);
     const known = placesOf(board).has(a.key) && placesOf(board).has(b.key) && a !== b;
     return [{ task: null, ...(known ? way(fathom.between(board, pairs, below)) : plain(a.overall, b.overall)) }, ...found];
+  };
+
+  /** The differences of two entries by category and by length: {categories, lengths}, a list of {difference, low, high,
+   * shared} each, null without a score of both, or without an interval. */
+  fathom.partDifferences = async function (board, a, b) {
+    const [above, below] = board.entries.indexOf(a) < board.entries.indexOf(b) ? [a, b] : [b, a];
+    const rows = ((await fathom.pairsOf(board, above)) || { parts: {} }).parts[below.key] || [];
+    const inPart = ([difference, low, high, shared]) => told([difference, low, high, 0, shared]);
+    const at = (row, first, second) => (!row ? plain(first, second) : above === a ? inPart(row) : turned(inPart(row)));
+    return {
+      categories: board.categories.map((_, n) => at(rows[n], a.categories[n], b.categories[n])),
+      lengths: board.lengths.map((_, n) => at(rows[board.categories.length + n], a.lengths[n], b.lengths[n])),
+    };
   };
 
   // Scores without an interval have only a difference.

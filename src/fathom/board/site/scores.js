@@ -42,16 +42,23 @@
 
   // Scores of entries side by side and, of two, the second minus the first, as `fathom compare` has it.
   const gapHeads = (entries) => (entries.length === 2 ? ["Second minus first, points"] : []);
-  function scoreCells(entries, at) {
+  const sure = (gap) => gap.low !== null && (gap.low > 0 || gap.high < 0);
+  function gapCell(gap) {
+    if (!gap || gap.difference === null) return fathom.absent();
+    const ends = gap.low === null ? null : h("span", { class: "ci" }, `${fathom.points(gap.low)} to ${fathom.points(gap.high)}`);
+    return h("td", { class: sure(gap) ? "sure" : null }, fathom.points(gap.difference), ends);
+  }
+  function scoreCells(entries, at, gap) {
     const scores = entries.map(at);
-    const gap = scores.every(Boolean) ? h("td", null, fathom.points((scores[1] || scores[0])[0] - scores[0][0])) : fathom.absent();
-    return [...scores.map((est) => fathom.scoreCell(est)), ...(entries.length === 2 ? [gap] : [])];
+    const plain = () => ({ difference: scores.every(Boolean) ? scores[1][0] - scores[0][0] : null, low: null });
+    return [...scores.map((est) => fathom.scoreCell(est)), ...(entries.length === 2 ? [gapCell(gap || plain())] : [])];
   }
 
-  /** Table of entries by category and other figures; heads are given. */
-  fathom.categoryTable = (board, entries, heads) => fathom.plainTable(`Scores on ${board.title} by category`, [corner("Category"), ...heads, ...gapHeads(entries)], [
-    ["Overall", ...scoreCells(entries, (entry) => entry.overall)],
-    ...board.categories.map((one, n) => [fathom.plain(one.title), ...scoreCells(entries, (entry) => entry.categories[n])]),
+  /** Table of entries by category and other figures; heads are given, and of two entries the differences with their
+   * intervals once they are loaded (fathom.partDifferences, and `overall`). */
+  fathom.categoryTable = (board, entries, heads, gaps = {}) => fathom.plainTable(`Scores on ${board.title} by category`, [corner("Category"), ...heads, ...gapHeads(entries)], [
+    ["Overall", ...scoreCells(entries, (entry) => entry.overall, gaps.overall)],
+    ...board.categories.map((one, n) => [fathom.plain(one.title), ...scoreCells(entries, (entry) => entry.categories[n], gaps.categories && gaps.categories[n])]),
     ...board.extras.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.extras[n], { percent: one.percent })), ...gapHeads(entries).map(() => "")]),
   ], "scores");
 
@@ -84,11 +91,11 @@
       }), "profile");
   }
 
-  /** Table of entries by length. */
-  fathom.lengthTable = function (board, entries, heads) {
+  /** Table of entries by length, with differences as above. */
+  fathom.lengthTable = function (board, entries, heads, gaps = {}) {
     const there = board.lengths.map((length, n) => [length, n]).filter(([, n]) => entries.some((entry) => entry.lengths[n]));
     if (!there.length) return null;
     return fathom.plainTable(`Scores on ${board.title} by length`, [corner("Length"), ...heads, ...gapHeads(entries)],
-      there.map(([length, n]) => [fathom.count(length) + " tokens", ...scoreCells(entries, (entry) => entry.lengths[n])]), "scores");
+      there.map(([length, n]) => [fathom.count(length) + " tokens", ...scoreCells(entries, (entry) => entry.lengths[n], gaps.lengths && gaps.lengths[n])]), "scores");
   };
 })(window.fathom);
