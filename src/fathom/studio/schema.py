@@ -199,7 +199,10 @@ def sample_row(sample: Sample) -> dict[str, Any]:
     question = sample.content.question or next((candidate.content.question for candidate in sample.candidates), "")
     title = " ".join(question.split())[:120]
     more = {"title": title, "involved": "".join(f"|{name}" for name in sorted(involved(sample))) + "|"}
-    return {name: getattr(sample, name) for name in names} | more | {"body": canonical(as_record(sample))}
+    record = as_record(sample)
+    if not sample.policy:
+        del record["policy"]  # as in stores of versions without policies
+    return {name: getattr(sample, name) for name in names} | more | {"body": canonical(record)}
 
 
 def document_row(document: StudioDocument) -> dict[str, Any]:

@@ -8,8 +8,10 @@
                         selected <- reconstruct <------------+     +-> accepted
 
 An expert can reject a sample in any state. Nobody reviews what they wrote or edited; two different people review the
-answer, neither sees the other's review before; an adjudicator is an expert who did neither. Where models have answered,
-a review has two steps: verdicts on the components, and only then the models' answers, to find what is missing.
+answer, neither sees the other's review before; an adjudicator is an expert who did neither. Smaller groups have other
+policies (``fathom.studio.policies``), and who is kept for a later step is in ``fathom.studio.staffing``. Where models
+have answered, a review has two steps: verdicts on the components, and only then the models' answers, to find what is
+missing.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from fathom.plugins.names import listed
+from fathom.studio.policies import policy_of
 from fathom.studio.types import (
     OPERATOR,
     ROLES,
@@ -54,8 +57,8 @@ from fathom.studio.types import (
 )
 from fathom.types import FathomError
 
-REVIEWS = 2
-"""Reviews of an answer in each round."""
+DECIDING: tuple[State, ...] = ("answer_review", "adjudication")
+"""States that a sample leaves for another round where nobody can go on; see ``fathom.studio.staffing``."""
 ACCOUNT = "account"
 """Topic of notes on another password, a new token, or revoked tokens of an account."""
 DONE: frozenset[State] = frozenset({"accepted", "audited"})
@@ -216,7 +219,8 @@ def apply(sample: Sample | None, action: Action, by: Person, at: str) -> Sample:
         raise RefusedError(f"sample {action.sample}: there is no such sample; look for it in the queue")
     if action.version != sample.version:
         raise StaleError(sample, action)
-    if reason := why_not(sample, type(action), by):
+    left = isinstance(action, Reconstruct) and sample.state in DECIDING and action.policy != ""
+    if reason := _no_right("annotator", by, operator=False) if left else why_not(sample, type(action), by):
         raise RefusedError(f"sample {sample.id}: {reason}")
     return replace(_changed(sample, action, by.name, at), updated=at)
 
@@ -267,7 +271,7 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             ruling = Ruling(by, "adjudication", sample.round, action.decision, action.reason, at)
             return _ruling(sample, "accepted" if action.decision == "accept" else "reconstruct", ruling)
         case Reconstruct():
-            return _next(sample, "selected", round=sample.round + 1)
+            return _next(sample, "selected", round=sample.round + 1, policy=action.policy)
         case Reject():
             _check_reason(sample, action.reason)
             return _ruling(sample, "rejected", Ruling(by, "rejection", sample.round, "reject", action.reason, at))
@@ -431,7 +435,7 @@ def _created(action: Create, by: Person, at: str) -> Sample:
         raise RefusedError(f"sample {action.sample}: it has no document; choose at least one")
     sample = Sample(action.sample, action.task, action.language, action.bucket, action.documents, updated=at)
     _check_ids(sample, action)
-    return replace(sample, candidates=action.candidates)
+    return replace(sample, candidates=action.candidates, policy=action.policy)
 
 
 def _edited(sample: Sample, content: Content, by: str) -> Sample:
@@ -480,10 +484,11 @@ def _review(sample: Sample, action: SubmitReview | SubmitVerdicts, by: str, at: 
 
 def _with_review(sample: Sample, review: Review) -> Sample:
     now = replace(sample, reviews=(*sample.reviews, review))
-    if len(now.current_reviews) < REVIEWS:
+    policy = policy_of(sample)
+    if len(now.current_reviews) < policy.reviews:
         return now
     passed = all(review.verdict == "pass" for review in now.current_reviews)
-    return _next(now, "accepted" if passed else "adjudication")
+    return _next(now, "accepted" if passed else "adjudication" if policy.adjudicated else "reconstruct")
 
 
 def _ruling(sample: Sample, state: State, ruling: Ruling) -> Sample:

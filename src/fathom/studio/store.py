@@ -4,7 +4,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
 from fathom.studio.lists import HeadCache, ListedSample, ListQuery
-from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
+from fathom.studio.log import INTAKE, POLICY, Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, from_json, from_record
 from fathom.studio.schema import (
     STUDIO,
@@ -33,6 +33,7 @@ from fathom.studio.schema import (
     sketches,
     texts,
 )
+from fathom.studio.staffing import Staff, check_staff
 from fathom.studio.states import (
     RefusedError,
     StaleError,
@@ -51,10 +52,13 @@ from fathom.studio.types import (
     DocumentState,
     Note,
     Person,
+    PolicyName,
+    Reconstruct,
     ReviewDocument,
     Sample,
     SetIntake,
     SetPerson,
+    SetPolicy,
     State,
     StudioDocument,
 )
@@ -126,9 +130,14 @@ class Store(Database):
                 end = _locked(connection)
                 row = connection.execute(select(samples.c.body).where(samples.c.id == checked.sample)).one_or_none()
                 before = None if row is None else from_json(Sample, row.body)
+                staff = _staff(connection)
+                if isinstance(checked, Create | Reconstruct):
+                    checked = replace(checked, policy=staff.policy)
                 entry = new_entry(end, now(), by.name, checked)
                 try:
-                    after = apply(before, checked, _person(connection, by), entry.at)
+                    person = _person(connection, by)
+                    after = apply(before, checked, person, entry.at)
+                    check_staff(before, checked, person, staff)
                 except (StaleError, RefusedError):
                     if before is not None and _is_repeated(connection, entry):
                         return before
@@ -184,6 +193,18 @@ class Store(Database):
             end = _locked(connection)
             filled = connection.execute(select(documents.c.id).limit(1)).one_or_none() is not None
             check_intake(action, _intake(connection), _person(connection, by), filled=filled)
+            _append(connection, new_entry(end, now(), by.name, action))
+
+    def set_policy(self, policy: PolicyName, by: Person = AT_SERVER) -> None:
+        """Chooses how samples are reviewed that begin a round from now on.
+
+        Raises:
+            RefusedError: It is not allowed.
+        """
+        action = from_record(SetPolicy, {"policy": policy})
+        with clear_errors(), self.engine.begin() as connection:
+            end = _locked(connection)
+            check_right("administrator", _person(connection, by), operator=True)
             _append(connection, new_entry(end, now(), by.name, action))
 
     def review_document(self, action: ReviewDocument, by: Person, was: DocumentState | None = None) -> StudioDocument:
@@ -318,6 +339,10 @@ class Store(Database):
     def available(self) -> dict[tuple[str, int], int]:
         """Number of available documents by language and length bucket."""
         return dict(self._at_head("available", lists.available))
+
+    def staff(self) -> Staff:
+        """The people and the policy."""
+        return self._at_head("staff", _staff)
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
         with clear_errors(), self.reading.connect() as connection:
@@ -505,6 +530,15 @@ def _person(connection: Connection, by: Person) -> Person:
         return by
     row = connection.execute(select(people.c.role, people.c.active).where(people.c.name == by.name)).one_or_none()
     return Person(by.name, row.role, bool(row.active)) if row else Person(by.name, "reader", active=False)
+
+
+def _staff(connection: Connection) -> Staff:
+    own = (entries.c.subject == POLICY) & (entries.c.kind == SetPolicy.__name__)
+    query = select(entries.c.body).where(own).order_by(entries.c.number.desc()).limit(1)
+    body = connection.execute(query).scalar_one_or_none()
+    policy: PolicyName = "" if body is None else from_json(SetPolicy, body).policy
+    rows = connection.execute(select(people.c.name, people.c.role, people.c.active).order_by(people.c.name))
+    return Staff(policy, tuple(Person(row.name, row.role, bool(row.active)) for row in rows))
 
 
 def _leads(person: Person) -> bool:
