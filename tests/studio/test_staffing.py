@@ -52,6 +52,8 @@ GROUPS: dict[PolicyName, list[Group]] = {
     ],
 }
 """The smallest groups of each policy, with one expert and with two."""
+ALL = [(policy, group) for policy, groups in GROUPS.items() for group in groups]
+TOO_FEW: list[tuple[PolicyName, Group]] = [("three", ("annotator", "expert")), ("four", GROUPS["three"][0])]
 
 
 def staff(policy: PolicyName, group: Group) -> Staff:
@@ -127,7 +129,7 @@ def walked(staff: Staff) -> dict[Sample, list[tuple[Person, Action, Sample]]]:
     return graph
 
 
-@pytest.mark.parametrize(("policy", "group"), [(policy, group) for policy, groups in GROUPS.items() for group in groups])
+@pytest.mark.parametrize(("policy", "group"), ALL + TOO_FEW)
 def test_from_each_reachable_state_somebody_can_go_on_until_it_is_accepted(policy: PolicyName, group: Group) -> None:
     people = staff(policy, group)
     graph = walked(people)
@@ -144,7 +146,7 @@ def test_from_each_reachable_state_somebody_can_go_on_until_it_is_accepted(polic
         assert named == sorted(onward) or (not named and onward and outlook(sample, people))
 
 
-@pytest.mark.parametrize(("policy", "group"), [(policy, group) for policy, groups in GROUPS.items() for group in groups])
+@pytest.mark.parametrize(("policy", "group"), ALL)
 def test_an_expert_who_neither_wrote_nor_reviewed_is_always_left_to_decide(policy: PolicyName, group: Group) -> None:
     people = staff(policy, group)
     for sample in walked(people):
@@ -153,3 +155,20 @@ def test_an_expert_who_neither_wrote_nor_reviewed_is_always_left_to_decide(polic
         if sample.state == "adjudication" and not audited:
             assert POLICIES[policy].adjudicated
             assert can_go_on(sample, people)
+
+
+def test_without_people_kept_for_later_steps_samples_get_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = staff("three", GROUPS["three"][0])
+    monkeypatch.setattr("fathom.studio.staffing._kept", lambda *about: "")
+    assert not all(enough(sample, people) for sample in walked(people) if sample.state != "adjudication")
+
+
+def test_a_sample_without_a_policy_keeps_nobody() -> None:
+    people = staff("", GROUPS["three"][0])
+    graph = walked(people)
+    dead = [sample for sample, edges in graph.items() if not edges and sample.state == "adjudication"]
+    assert dead, "as before there were policies"
+    chosen = replace(people, policy="four")
+    for sample in dead:
+        assert outlook(sample, people) == ""
+        assert why_not_now(sample, Reconstruct, people.people[0], chosen) == "", "another round ends it"

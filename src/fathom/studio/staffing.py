@@ -9,6 +9,7 @@ holds for samples with a policy (``fathom.studio.policies``).
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from fathom.printing import readable
 from fathom.studio.policies import POLICIES, policy_of
 from fathom.studio.states import DECIDING, DONE, RefusedError, involved, may, why_not
 from fathom.studio.types import (
@@ -160,6 +161,38 @@ def stuck(state: State, involved_names: Collection[str], staff: Staff) -> bool:
     if state == "answer_review":
         return not staff.names("annotator") - set(involved_names)
     return state in ("expert_review", "adjudication") and not staff.names("expert") - set(involved_names)
+
+
+@readable
+@dataclass(frozen=True, slots=True)
+class PolicyReport:
+    """The policy of a studio and its people.
+
+    Attributes:
+        policy: Its name; "" if none was chosen.
+        words: What it says.
+        able: Active annotators, experts and administrators.
+        experts: Active experts and administrators.
+        lacks: Whom it needs and does not have; "" if it has all.
+        stuck: Samples with which nobody can go on.
+    """
+
+    policy: PolicyName
+    words: str
+    able: int
+    experts: int
+    lacks: str
+    stuck: int
+
+
+def policy_report(staff: Staff, stuck: int) -> PolicyReport:
+    """The policy of a studio and its people.
+
+    Args:
+        stuck: Samples with which nobody can go on.
+    """
+    able, experts = len(staff.names("annotator")), len(staff.names("expert"))
+    return PolicyReport(staff.policy, POLICIES[staff.policy].words, able, experts, staff.lacks, stuck)
 
 
 _OTHERS = "others can still go on with it"

@@ -15,7 +15,7 @@ from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
 from fathom.studio.lists import HeadCache, ListedSample, ListQuery
-from fathom.studio.log import INTAKE, POLICY, Entry, Head, NoteEntry, new_entry
+from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, from_json, from_record
 from fathom.studio.schema import (
     STUDIO,
@@ -130,7 +130,7 @@ class Store(Database):
                 end = _locked(connection)
                 row = connection.execute(select(samples.c.body).where(samples.c.id == checked.sample)).one_or_none()
                 before = None if row is None else from_json(Sample, row.body)
-                staff = _staff(connection)
+                staff = lists.staff(connection)
                 if isinstance(checked, Create | Reconstruct):
                     checked = replace(checked, policy=staff.policy)
                 entry = new_entry(end, now(), by.name, checked)
@@ -342,7 +342,11 @@ class Store(Database):
 
     def staff(self) -> Staff:
         """The people and the policy."""
-        return self._at_head("staff", _staff)
+        return self._at_head("staff", lists.staff)
+
+    def stuck(self) -> list[ListedSample]:
+        """Samples with which nobody can go on but by another round, or another person, the longest untouched first."""
+        return list(self._at_head("stuck", lists.stuck))
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
         with clear_errors(), self.reading.connect() as connection:
@@ -530,15 +534,6 @@ def _person(connection: Connection, by: Person) -> Person:
         return by
     row = connection.execute(select(people.c.role, people.c.active).where(people.c.name == by.name)).one_or_none()
     return Person(by.name, row.role, bool(row.active)) if row else Person(by.name, "reader", active=False)
-
-
-def _staff(connection: Connection) -> Staff:
-    own = (entries.c.subject == POLICY) & (entries.c.kind == SetPolicy.__name__)
-    query = select(entries.c.body).where(own).order_by(entries.c.number.desc()).limit(1)
-    body = connection.execute(query).scalar_one_or_none()
-    policy: PolicyName = "" if body is None else from_json(SetPolicy, body).policy
-    rows = connection.execute(select(people.c.name, people.c.role, people.c.active).order_by(people.c.name))
-    return Staff(policy, tuple(Person(row.name, row.role, bool(row.active)) for row in rows))
 
 
 def _leads(person: Person) -> bool:

@@ -66,6 +66,7 @@ ROUTES = (
     Route("GET", "/users", "administrator", accounts.users_page),
     Route("POST", "/users", "administrator", accounts.add_user),
     Route("POST", "/users/{name}", "administrator", accounts.change_user),
+    Route("POST", "/policy", "administrator", accounts.set_policy),
     Route("GET", "/log", "administrator", accounts.log_page),
     Route("GET", "/", "reader", samples.queue),
     Route("GET", "/samples/{id}", "reader", samples.sample_page),

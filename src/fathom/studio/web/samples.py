@@ -10,10 +10,12 @@ from starlette.responses import JSONResponse, Response
 from fathom.server.answers import AnswerError
 from fathom.studio.lists import ListedSample
 from fathom.studio.log import Entry
+from fathom.studio.policies import policy_of
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
-from fathom.studio.states import RefusedError, StaleError, may, states_waiting_for, visible, why_not
+from fathom.studio.staffing import can_go_on, outlook, why_not_now
+from fathom.studio.states import DECIDING, RefusedError, StaleError, may, states_waiting_for, visible
 from fathom.studio.statistics import efforts, total
 from fathom.studio.store import Draft, new_id
 from fathom.studio.tasks import guideline_of, proposed_prompts
@@ -65,6 +67,8 @@ def _queue(visit: Visit, listed: list[ListedSample], state: str, filters: dict[s
         "queue",
         samples=without_authors(visit, listed[:SHOWN]),
         counts=visit.store.counts(),
+        stuck=[] if state or offset else visit.store.stuck(),
+        lacks=visit.store.staff().lacks,
         states=STATES,
         state=state,
         filters=filters,
@@ -169,7 +173,8 @@ def save_draft(visit: Visit) -> Response:
 
 
 def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> Response:
-    reasons = {name: why_not(sample, kind, visit.me) for name, kind in FORMS.items()}
+    staff = visit.store.staff()
+    reasons = {name: why_not_now(sample, kind, visit.me, staff) for name, kind in FORMS.items()}
     may_do = {name: not reason for name, reason in reasons.items()}
     blind = rates(visit, sample)
     seen = without_origin(sample) if blind else visible(sample, visit.me)
@@ -189,6 +194,9 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         blind=blind,
         documents=[visit.store.document(id) for id in sample.documents],
         can=may_do,
+        policy=policy_of(sample),
+        outlook=outlook(sample, staff),
+        able=[] if sample.state in DECIDING else can_go_on(sample, staff),
         reasons=reasons,
         forms=form,
         edited=edited,
