@@ -17,6 +17,8 @@ from fathom.studio.types import Person, PolicyName, Sample, SetPolicy, State, Su
 Kind = TypeVar("Kind")
 MOST_KEPT = 256
 """Lists that are kept until the next action."""
+MOST_WORDS = 8
+"""Words of a search that count."""
 _HEAD = select(head.c.hash)
 
 
@@ -49,16 +51,29 @@ class ListedSample:
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which samples a list has; see ``Store.listed``."""
+    """Which samples a list has.
 
-    states: tuple[State, ...]
-    task: str
-    language: str
-    bucket: int
-    waiting_for: str
-    ids: tuple[str, ...]
-    offset: int
-    limit: int
+    Attributes:
+        states: Only in these states; all if there is none.
+        task: Only of this task.
+        language: Only in this language.
+        bucket: Only of this length.
+        waiting_for: Without those that this person may not decide on; those that they selected come first.
+        ids: Only these.
+        words: Only with all these words at the beginning of the question, in any case, or with this id.
+        offset: How many to leave out.
+        limit: Maximum length of the list.
+    """
+
+    states: tuple[State, ...] = ()
+    task: str = ""
+    language: str = ""
+    bucket: int = 0
+    waiting_for: str = ""
+    ids: tuple[str, ...] = ()
+    words: str = ""
+    offset: int = 0
+    limit: int = 50
 
 
 class HeadCache:
@@ -82,6 +97,12 @@ class HeadCache:
         return cast(Kind, result)
 
 
+def tasks(connection: Connection) -> list[tuple[str, str, int]]:
+    """Tasks, languages and lengths of which there are samples, in order."""
+    key = (samples.c.task, samples.c.language, samples.c.bucket)
+    return [(row[0], row[1], row[2]) for row in connection.execute(select(*key).distinct().order_by(*key))]
+
+
 def counts(connection: Connection) -> dict[State, int]:
     """Number of samples by state."""
     query = select(samples.c.state, func.count()).group_by(samples.c.state)
@@ -101,6 +122,8 @@ def listed(connection: Connection, asked: ListQuery) -> list[ListedSample]:
     chosen = [samples.c[name] == value for name, value in wanted.items() if value]
     if asked.ids:
         chosen.append(samples.c.id.in_(asked.ids))
+    for word in asked.words.split()[:MOST_WORDS]:
+        chosen.append(samples.c.title.icontains(word, autoescape=True) | (samples.c.id == word))
     if asked.waiting_for:
         return _waiting(connection, asked, chosen)
     if asked.states:

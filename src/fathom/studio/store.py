@@ -329,12 +329,21 @@ class Store(Database):
             waiting_for: Without those that this person may not decide on; those that they selected come first.
             offset: How many to leave out.
         """
-        asked = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
+        only = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset=offset, limit=limit)
+        return self.found(only)
+
+    def found(self, asked: ListQuery) -> list[ListedSample]:
+        """Samples as lists show them, the longest untouched first."""
+        asked = replace(asked, limit=min(asked.limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
 
     def counts(self) -> dict[State, int]:
         """Number of samples by state."""
         return dict(self._at_head("counts", lists.counts))
+
+    def combinations(self) -> list[tuple[str, str, int]]:
+        """Tasks, languages and lengths of which there are samples, in order."""
+        return list(self._at_head("combinations", lists.tasks))
 
     def available(self) -> dict[tuple[str, int], int]:
         """Number of available documents by language and length bucket."""

@@ -27,7 +27,7 @@ from fathom.studio.people import LoginError, People, ThrottledError
 from fathom.studio.states import RefusedError
 from fathom.studio.store import MissingError, Store
 from fathom.studio.types import DOCUMENT_STATES, STATES, Role
-from fathom.studio.web import accounts, documents, progress, ratings, samples
+from fathom.studio.web import accounts, desk, documents, progress, ratings, samples
 from fathom.studio.web.receiving import close
 from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Settings, Visit, known, with_form
 from fathom.types import FathomError
@@ -73,6 +73,9 @@ ROUTES = (
     Route("GET", "/samples/{id}/history", "reader", samples.history),
     Route("POST", "/samples", "annotator", samples.create),
     Route("POST", "/samples/{id}/claims", "annotator", samples.decide_on_claim),
+    Route("POST", "/samples/{id}/assigned", "annotator", desk.take),
+    Route("POST", "/samples/{id}/comments", "annotator", desk.write_comment),
+    Route("POST", "/samples/{id}/open", "annotator", desk.note_open),
     Route("POST", "/samples/{id}/{form}", "annotator", samples.act),
     Route("POST", "/drafts/{subject}/{form}", "annotator", samples.save_draft),
     Route("GET", "/documents", "reader", documents.listed),

@@ -1,6 +1,7 @@
 """Pages of samples: the queue, one page for each state, and merging."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,18 +9,20 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
-from fathom.studio.lists import ListedSample
+from fathom.studio.assignments import assigned_to, assignees, assigning_role, can_do, open_now
+from fathom.studio.comments import COMMENT, CommentBy, comments_of
+from fathom.studio.lists import ListedSample, ListQuery
 from fathom.studio.log import Entry
 from fathom.studio.policies import policy_of
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
-from fathom.studio.staffing import can_go_on, outlook, why_not_now
+from fathom.studio.staffing import outlook, why_not_now
 from fathom.studio.states import DECIDING, RefusedError, StaleError, may, states_waiting_for, visible
 from fathom.studio.statistics import efforts, total
 from fathom.studio.store import Draft, new_id
 from fathom.studio.tasks import guideline_of, proposed_prompts
-from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, SubmitForReview
+from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
@@ -31,6 +34,9 @@ from fathom.types import FathomError
 SHOWN = 50
 TO_AUDIT = "to_audit"
 """Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
+FOR_EXPERT = "for_expert"
+"""What waits for an expert, as a filter of the queue beside the states."""
+EXPERT_STATES: tuple[State, ...] = ("expert_review", "adjudication")
 MOST_MINED = 50
 """Components of models that a reviewer decides on; the models' whole answers have the rest."""
 EMPTY_ROWS = 2
@@ -38,43 +44,73 @@ EMPTY_ROWS = 2
 
 
 def queue(visit: Visit) -> Response:
-    """What waits for this person, or all samples of one state."""
-    state, offset = visit.query("state"), visit.number("offset")
-    filters: dict[str, Any] = {"task": visit.query("task"), "language": visit.query("language")}
-    if state in STATES:
-        wanted: dict[str, Any] = {"states": [state]}
-    elif state == TO_AUDIT and may(visit.me.role, "expert"):
-        return _to_audit(visit, filters, offset)
-    else:
-        state = ""
-        wanted = {"states": states_waiting_for(visit.me.role) or STATES, "waiting_for": visit.me.name}
-    return _queue(
-        visit, visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1), state, filters, offset
+    """What waits for this person, what waits for an expert, what is assigned to them, or all samples of one state."""
+    state, mine = visit.query("state"), visit.query("assigned") == "me"
+    asked = ListQuery(
+        task=visit.query("task"),
+        language=visit.query("language"),
+        bucket=visit.number("bucket"),
+        words=visit.query("words"),
+        offset=visit.number("offset"),
+        limit=SHOWN + 1,
     )
+    me = visit.me.name
+    assigned = tuple(assigned_to(visit.store, me))
+    if mine:
+        return _queue(visit, visit.store.found(replace(asked, ids=assigned)) if assigned else [], state, asked)
+    if state in STATES:
+        return _queue(visit, visit.store.found(replace(asked, states=(state,))), state, asked)
+    if state == FOR_EXPERT:
+        return _queue(visit, visit.store.found(replace(asked, states=EXPERT_STATES)), state, asked)
+    if state == TO_AUDIT and may(visit.me.role, "expert"):
+        histories = visit.histories.all()
+        ids = tuple(id for id in audits_of(visit).waiting if me not in histories[id].barred)
+        return _queue(visit, visit.store.found(replace(asked, ids=ids)) if ids else [], state, asked)
+    wanted = replace(asked, states=states_waiting_for(visit.me.role) or STATES, waiting_for=me)
+    first = visit.store.found(replace(wanted, ids=assigned)) if assigned and not asked.offset else []
+    rest = [listed for listed in visit.store.found(wanted) if listed.id not in assigned]
+    return _queue(visit, first + rest, "", asked)
 
 
-def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
-    """The samples of the audit sample that this person may audit."""
-    waiting = audits_of(visit).waiting
-    histories = visit.histories.all()
-    ids = [id for id in waiting if visit.me.name not in histories[id].barred]
-    listed = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
-    return _queue(visit, listed, TO_AUDIT, filters, offset)
-
-
-def _queue(visit: Visit, listed: list[ListedSample], state: str, filters: dict[str, Any], offset: int) -> Response:
+def _queue(visit: Visit, listed: list[ListedSample], state: str, asked: ListQuery) -> Response:
+    shown = without_authors(visit, listed[:SHOWN])
+    ids = [sample.id for sample in shown]
+    who = {sample.id: _at_work(visit, sample, have, open_) for sample, have, open_ in _with_people(visit, shown, ids)}
+    # What others have taken comes last: two people would do the same.
+    shown.sort(key=lambda sample: (visit.me.name not in who[sample.id][:1], bool(who[sample.id])))
+    filters = {name: getattr(asked, name) or "" for name in ("task", "language", "bucket", "words")}
+    counts = visit.store.counts()
     return visit.page(
         "queue",
-        samples=without_authors(visit, listed[:SHOWN]),
-        counts=visit.store.counts(),
-        stuck=[] if state or offset else visit.store.stuck(),
+        samples=shown,
+        at_work={id: "; ".join(names) for id, names in who.items()},
+        counts=counts,
+        for_expert=sum(counts.get(name, 0) for name in EXPERT_STATES),
+        stuck=[] if state or asked.offset else visit.store.stuck(),
         lacks=visit.store.staff().lacks,
+        combinations=visit.store.combinations(),
         states=STATES,
         state=state,
+        mine=visit.query("assigned") == "me",
         filters=filters,
-        offset=offset,
-        more=offset + SHOWN if len(listed) > SHOWN else 0,
+        more=asked.offset + SHOWN if len(listed) > SHOWN else 0,
     )
+
+
+def _with_people(
+    visit: Visit, shown: list[ListedSample], ids: list[str]
+) -> Iterator[tuple[ListedSample, tuple[str, ...], tuple[str, ...]]]:
+    have, opened = assignees(visit.store, ids), open_now(visit.store, ids)
+    for sample in shown:
+        yield sample, have.get(sample.id, ()), opened.get(sample.id, ())
+
+
+def _at_work(visit: Visit, sample: ListedSample, have: tuple[str, ...], opened: tuple[str, ...]) -> tuple[str, ...]:
+    """Who has a sample, oneself first; without the names of others where they are hidden."""
+    me, named = visit.me.name, sample.state not in DECIDING
+    others = [name if named else "somebody" for name in have if name != me]
+    opening = [f"{name if named else 'somebody'} has it open" for name in opened if name != me and name not in have]
+    return (*((me,) if me in have else ()), *others, *opening)
 
 
 def sample_page(visit: Visit) -> Response:
@@ -196,7 +232,11 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         can=may_do,
         policy=policy_of(sample),
         outlook=outlook(sample, staff),
-        able=[] if sample.state in DECIDING else can_go_on(sample, staff),
+        able=can_do(sample, visit.store, visit.me.name),
+        comments=[]
+        if blind
+        else comments_of(sample, visit.store.notes(topic=COMMENT, subject=sample.id), visit.me.name),
+        people_at_work=_people_at_work(visit, sample),
         reasons=reasons,
         forms=form,
         edited=edited,
@@ -216,6 +256,25 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         empty_rows=EMPTY_ROWS,
         **{"wrong": "", "mine": None, "conflict": "", "claim_form": None} | values,
     )
+
+
+def _comments(visit: Visit, sample: Sample) -> tuple[CommentBy, ...]:
+    return comments_of(sample, visit.store.notes(topic=COMMENT, subject=sample.id), visit.me.name)
+
+
+def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
+    """Who has a sample assigned and open; only how many others where names are hidden."""
+    me, named = visit.me.name, sample.state not in DECIDING
+    have, opened = (of(visit.store, [sample.id]).get(sample.id, ()) for of in (assignees, open_now))
+    may_assign = may(visit.me.role, assigning_role(sample))
+    others = [name for name in have if name != me]
+    opening = [name for name in opened if name != me]
+    return {
+        "mine": me in have,
+        "assigned": others if named or may_assign else ["somebody"] * len(others),
+        "open": opening if named else ["somebody else"] * bool(opening),
+        "may_assign": may_assign,
+    }
 
 
 def _merge(visit: Visit, sample: Sample, name: str, form: Form) -> Response:

@@ -6,10 +6,25 @@ from collections.abc import Mapping
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
 from fathom.printing import printable
 from fathom.studio.log import Entry
-from fathom.studio.types import ACTIONS, EVENTS, Note
+from fathom.studio.types import ACTIONS, EVENTS, Note, State
 
+STEPS: Mapping[State, str] = {
+    "drafted": "Select or write",
+    "selected": "Edit and hand over",
+    "expert_review": "Expert: pass or return",
+    "revision": "Revise",
+    "standardised": "Check the prompts",
+    "answer_review": "Review the answer",
+    "adjudication": "Expert: decide",
+    "reconstruct": "Begin the next round",
+    "accepted": "Done",
+    "audited": "Done",
+    "rejected": "Done",
+}
+"""What is done next with a sample in a state."""
 NOTES: Mapping[str, str] = {
     "account": "changed how an account logs in",
+    "comment": "commented",
     "critique": "added claims of a model",
     "critique-decision": "decided on a claim",
     "demo": "made the demo",
@@ -17,6 +32,10 @@ NOTES: Mapping[str, str] = {
 }
 """What somebody did, by the topic of a note."""
 NOTICES: Mapping[str, str] = {form: kind.words.notice for kind in ACTIONS.values() if (form := kind.words.form)} | {
+    "assign": "Assigned.",
+    "release": "It is free for others.",
+    "comment": "Your comment is stored.",
+    "profile": "Saved.",
     "claim": "Your decision is stored.",
     "rate": "Your rating is stored.",
     "saved": "Saved.",
