@@ -58,6 +58,15 @@ def comment(store: Store, sample: Sample, text: str, by: Person, seconds: float 
     store.note(Note(COMMENT, sample.id, body, seconds), by)
 
 
+def read_comment(note: NoteEntry) -> Comment:
+    """The comment in a note.
+
+    Raises:
+        RecordError: It is none.
+    """
+    return from_json(Comment, note.note.body, "comment")
+
+
 def comments_of(sample: Sample, notes: Iterable[NoteEntry], name: str) -> tuple[CommentBy, ...]:
     """The comments on a sample that somebody sees now, the oldest first.
 
@@ -67,7 +76,7 @@ def comments_of(sample: Sample, notes: Iterable[NoteEntry], name: str) -> tuple[
         notes: All comments on it.
         name: Who looks at it.
     """
-    read = (CommentBy(note.person, note.at, from_json(Comment, note.note.body)) for note in notes)
+    read = (CommentBy(note.person, note.at, read_comment(note)) for note in notes)
     if sample.state == "answer_review":
         return tuple(one for one in read if one.by == name)
     return tuple(replace(one, by="", at="") if sample.state == "adjudication" else one for one in read)

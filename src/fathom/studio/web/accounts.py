@@ -6,6 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from fathom.server.answers import AnswerError
+from fathom.studio.annotators import CHOICES, profile_of
 from fathom.studio.log import Entry
 from fathom.studio.people import SESSION_SECONDS, LoginError, ThrottledError
 from fathom.studio.policies import POLICIES
@@ -154,7 +155,8 @@ def hidden(visit: Visit, entries: list[Entry]) -> list[Entry]:
 
 
 def _account(visit: Visit, status: int = 200, wrong: str = "") -> Response:
-    return visit.page("account", status, wrong=wrong, sessions=visit.people.sessions(visit.me.name))
+    about = {"profile": profile_of(visit.store, visit.me.name), "choices": CHOICES}
+    return visit.page("account", status, wrong=wrong, sessions=visit.people.sessions(visit.me.name), **about)
 
 
 def _check_recent(visit: Visit) -> None:

@@ -63,6 +63,8 @@ ROUTES = (
     Route("POST", "/account/password", "reader", accounts.change_password),
     Route("POST", "/account/confirm", "reader", accounts.confirm),
     Route("POST", "/account/sessions", "reader", accounts.end_sessions),
+    Route("POST", "/account/profile", "reader", desk.change_profile),
+    Route("GET", "/annotators", "annotator", desk.annotators_page),
     Route("GET", "/users", "administrator", accounts.users_page),
     Route("POST", "/users", "administrator", accounts.add_user),
     Route("POST", "/users/{name}", "administrator", accounts.change_user),
