@@ -133,27 +133,25 @@ def annotators(histories: Iterable[History], people: Iterable[Person]) -> list[A
             counts[effort.person]["samples"] += 1
             seconds[effort.person] += effort.seconds
     return [
-        AnnotatorFigures(
-            person.name,
-            person.role,
-            *[sum(counts[person.name][kind] for kind in kinds) for kinds in _COLUMNS],
-            hours=round(seconds[person.name] / 3600, 3),
-        )
+        _figures(person, counts[person.name], seconds[person.name])
         for person in sorted(people, key=lambda person: person.name)
         if person.role != "reader" or person.name in counts
     ]
 
 
-_COLUMNS = (
-    ("samples",),
-    ("Select",),
-    ("Write", "Edit"),
-    ("passed",),
-    ("returned",),
-    ("SubmitReview",),
-    ("problem",),
-    ("upheld",),
-    ("overruled",),
-    _DECISIONS,
-)
-"""What is counted in each column of ``AnnotatorFigures``."""
+def _figures(person: Person, did: Counter[str], seconds: float) -> AnnotatorFigures:
+    return AnnotatorFigures(
+        name=person.name,
+        role=person.role,
+        samples=did["samples"],
+        selected=did["Select"],
+        written=did["Write"] + did["Edit"],
+        passed=did["passed"],
+        returned=did["returned"],
+        reviews=did["SubmitReview"],
+        problems=did["problem"],
+        upheld=did["upheld"],
+        overruled=did["overruled"],
+        decided=sum(did[kind] for kind in _DECISIONS),
+        hours=round(seconds / 3600, 3),
+    )
