@@ -34,6 +34,7 @@ from fathom.studio.types import (
     Edit,
     ExpertPass,
     ExpertReturn,
+    NoneFits,
     Note,
     Person,
     Prediction,
@@ -146,7 +147,8 @@ RULES: Mapping[type[Action], _Rule] = {
     AddCandidates: _Rule(_in("drafted"), "annotator", operator=True),
     AddPredictions: _Rule(_LIVE, "annotator", operator=True),
     SetDifficulty: _Rule(_LIVE, "administrator", operator=True),
-    Select: _Rule(_in("drafted"), "annotator", operator=True),
+    Select: _Rule(_in("drafted", "selected"), "annotator", operator=True),
+    NoneFits: _Rule(_in("drafted"), "annotator"),
     Write: _Rule(_in("drafted"), "annotator"),
     Edit: _Rule(_in("selected", "revision"), "annotator"),
     SubmitForReview: _Rule(_in("selected", "revision"), "annotator", operator=True),
@@ -240,13 +242,19 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             )
             if content is None:
                 raise RefusedError(f"sample {sample.id}: there is no candidate {action.candidate!r}; choose another")
-            return _next(sample, "selected", content=content, author=by)
+            if sample.state == "drafted":
+                return _next(sample, "selected", content=content, author=by)
+            if content == sample.content:
+                raise RefusedError(f"sample {sample.id}: this draft is selected already; edit it")
+            return replace(_edited(sample, content), author=by)
+        case NoneFits():
+            return _next(sample, "rejected")
         case Write():
             return _next(sample, "selected", content=action.content, author=by, writers=_with(sample.writers, by))
         case Edit():
             if action.content == sample.content:
                 raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
-            return _edited(sample, action.content, by)
+            return replace(_edited(sample, action.content), writers=_with(sample.writers, by))
         case SubmitForReview():
             _check_complete(sample)
             return _next(sample, "expert_review")
@@ -438,14 +446,13 @@ def _created(action: Create, by: Person, at: str) -> Sample:
     return replace(sample, candidates=action.candidates, policy=action.policy)
 
 
-def _edited(sample: Sample, content: Content, by: str) -> Sample:
+def _edited(sample: Sample, content: Content) -> Sample:
     """A sample with other content, without what models said and scored with the earlier one."""
     same = asked_of(content) == asked_of(sample.content)
     return _next(
         sample,
         sample.state,
         content=content,
-        writers=_with(sample.writers, by),
         predictions=_still_answering(sample, content),
         difficulty=sample.difficulty if same else "",
     )

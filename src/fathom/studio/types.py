@@ -401,10 +401,17 @@ class SetDifficulty(SampleAction):
 
 @dataclass(frozen=True, slots=True)
 class Select(SampleAction):
-    """Chooses a candidate."""
+    """Chooses a candidate, also another one than before."""
 
     words: ClassVar = ActionWords("selected a draft", "select", "Selected: now edit it.", stays=True)
     candidate: Text
+
+
+@dataclass(frozen=True, slots=True)
+class NoneFits(SampleAction):
+    """No candidate fits, and the document is left for another one: the sample ends."""
+
+    words: ClassVar = ActionWords("found that no draft fits", "none_fits", "Here is the next document.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -597,6 +604,7 @@ Action: TypeAlias = (
     | AddPredictions
     | SetDifficulty
     | Select
+    | NoneFits
     | Write
     | Edit
     | SubmitForReview

@@ -35,11 +35,13 @@ from fathom.studio.intake import (
     rules_of,
     sketch_of,
 )
+from fathom.studio.log import NoteEntry
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
 from fathom.studio.states import RefusedError, StaleError, asked_of
 from fathom.studio.store import AT_SERVER, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks
+from fathom.studio.trials import TRIAL, is_trial, to_try, trial_note
 from fathom.studio.types import (
     STATES,
     Action,
@@ -344,6 +346,8 @@ def predict_samples(
 ) -> AskSummary:
     """Have models answer the questions of samples, for mining and the closed-book check; done ones are not repeated.
 
+    In state ``drafted`` they answer the candidates that others drafted; see ``fathom.studio.trials``.
+
     Args:
         models: The models; the limit of cost of each holds for all together.
         closed_book: Whether to ask without the documents.
@@ -352,8 +356,7 @@ def predict_samples(
     waiting = [
         (asking, sample)
         for asking in models
-        for sample in collection.samples
-        if lacks_answer(sample, asking.model, closed_book=closed_book)
+        for sample in questions_for(asking.model, collection.samples, store.notes(topic=TRIAL), closed_book=closed_book)
     ]
     done = 0
     failed: list[str] = []
@@ -361,7 +364,10 @@ def predict_samples(
 
     def keep(sample: Sample, prediction: Prediction) -> None:
         nonlocal done
-        if why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
+        if is_trial(sample):
+            store.note(trial_note(sample, prediction, find_task(tasks, sample.task)), AT_SERVER)
+            done += 1
+        elif why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
             failed.append(f"{prediction.model}: sample {sample.id}: the answer is not stored: {why}")
         else:
             done += 1
@@ -400,6 +406,20 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
         except RefusedError as error:
             return str(error)
         return ""
+
+
+def questions_for(
+    model: str, samples: Sequence[Sample], trials: Sequence[NoteEntry], *, closed_book: bool
+) -> list[Sample]:
+    """The samples, and candidates of others as samples, that a model has not answered yet.
+
+    Args:
+        model: Its name.
+        trials: Notes on candidates that were answered.
+        closed_book: Whether it is asked without the documents.
+    """
+    own = [sample for sample in samples if lacks_answer(sample, model, closed_book=closed_book)]
+    return own + to_try(samples, trials, model, closed_book=closed_book)
 
 
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:

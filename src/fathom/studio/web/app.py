@@ -77,6 +77,7 @@ ROUTES = (
     Route("POST", "/samples/{id}/claims", "annotator", samples.decide_on_claim),
     Route("POST", "/samples/{id}/assigned", "annotator", desk.take),
     Route("POST", "/samples/{id}/comments", "annotator", desk.write_comment),
+    Route("POST", "/samples/{id}/merge", "annotator", samples.merge_draft),
     Route("POST", "/samples/{id}/open", "annotator", desk.note_open),
     Route("POST", "/samples/{id}/{form}", "annotator", samples.act),
     Route("POST", "/drafts/{subject}/{form}", "annotator", samples.save_draft),

@@ -1,6 +1,7 @@
 """Pages of samples: the queue, one page for each state, and merging."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
 from fathom.studio.assignments import assigned_to, assignees, assigning_role, can_do, open_now
+from fathom.studio.candidates import merged
 from fathom.studio.comments import COMMENT, CommentBy, comments_of
 from fathom.studio.lists import ListedSample, ListQuery
 from fathom.studio.log import Entry
@@ -20,9 +22,10 @@ from fathom.studio.records import RecordError
 from fathom.studio.staffing import outlook, why_not_now
 from fathom.studio.states import DECIDING, RefusedError, StaleError, may, states_waiting_for, visible
 from fathom.studio.statistics import efforts, total
-from fathom.studio.store import Draft, new_id
+from fathom.studio.store import PAGE, Draft, new_id
 from fathom.studio.tasks import guideline_of, proposed_prompts
-from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
+from fathom.studio.trials import TRIAL, trial_counts
+from fathom.studio.types import STATES, Component, Content, Create, Edit, Evidence, Sample, State, SubmitForReview
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
@@ -170,6 +173,8 @@ def act(visit: Visit) -> Response:
     except (RefusedError, RecordError) as error:
         return _refused(visit, visit.store.sample(sample.id), name, form, error)
     visit.store.drop_drafts(visit.me.name, sample.id)
+    if name == "none_fits":
+        return _next_document(visit, sample)
     if form.text("then") == "submit":
         try:
             # What they have just saved: if somebody else has edited it since, they look at that first.
@@ -180,6 +185,41 @@ def act(visit: Visit) -> Response:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
     return visit.to(f"/samples/{sample.id}" if FORMS[name].words.stays else "/", name)
+
+
+def _next_document(visit: Visit, sample: Sample) -> Response:
+    """The next draft like a sample over other documents, or a new sample over the document that is used least."""
+    alike = ListQuery(("drafted",), sample.task, sample.language, sample.bucket, limit=PAGE)
+    used = Counter(id for other in visit.store.samples() if other.task == sample.task for id in other.documents)
+    for listed in visit.store.found(alike):
+        if not set(visit.store.sample(listed.id).documents) & set(sample.documents):
+            return visit.to(f"/samples/{listed.id}", "none_fits")
+    available = visit.store.documents(state="available", language=sample.language, bucket=sample.bucket)
+    others = [document.id for document in available if not document.duplicate_of and not used[document.id]]
+    if not others:
+        return visit.to("/", "no_document")
+    action = Create(new_id(), sample.task, sample.language, sample.bucket, (others[0],))
+    return visit.to(f"/samples/{visit.store.act(action, visit.me).id}", "none_fits")
+
+
+def merge_draft(visit: Visit) -> Response:
+    """Adds what another draft has and the sample lacks: components of the answer, rationale and solution.
+
+    Raises:
+        AnswerError: There is no such draft.
+    """
+    sample, form = visit.store.sample(visit.path("id")), visit.form
+    other = next((draft.content for draft in sample.candidates if draft.id == form.text("candidate")), None)
+    if other is None:
+        raise AnswerError(404, "there is no such draft; reload the page")
+    action = Edit(sample.id, form.number("version"), merged(sample.content, other), seconds=form.seconds)
+    try:
+        visit.store.act(action, visit.me)
+    except StaleError:
+        return _merge(visit, visit.store.sample(sample.id), "select", Form())
+    except (RefusedError, RecordError) as error:
+        return _refused(visit, visit.store.sample(sample.id), "select", Form(), error)
+    return visit.to(f"/samples/{sample.id}", "edit")
 
 
 def decide_on_claim(visit: Visit) -> Response:
@@ -230,6 +270,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         blind=blind,
         documents=[visit.store.document(id) for id in sample.documents],
         can=may_do,
+        trials=trial_counts(visit.store.notes(topic=TRIAL, subject=sample.id)) if sample.state == "drafted" else {},
         policy=policy_of(sample),
         outlook=outlook(sample, staff),
         able=can_do(sample, visit.store, visit.me.name),

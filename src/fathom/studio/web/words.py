@@ -25,6 +25,7 @@ STEPS: Mapping[State, str] = {
 NOTES: Mapping[str, str] = {
     "account": "changed how an account logs in",
     "comment": "commented",
+    "trial": "answered a draft",
     "critique": "added claims of a model",
     "critique-decision": "decided on a claim",
     "demo": "made the demo",
@@ -36,6 +37,7 @@ NOTICES: Mapping[str, str] = {form: kind.words.notice for kind in ACTIONS.values
     "release": "It is free for others.",
     "comment": "Your comment is stored.",
     "profile": "Saved.",
+    "no_document": "That draft is closed. No other document of this language and length is available.",
     "claim": "Your decision is stored.",
     "rate": "Your rating is stored.",
     "saved": "Saved.",
