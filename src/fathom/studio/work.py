@@ -19,7 +19,7 @@ from fathom.plugins.names import chosen
 from fathom.printing import readable
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafts
-from fathom.studio.critique import CRITIQUE, Critique, criticise
+from fathom.studio.critique import CRITIQUE, DEPTH, Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
 from fathom.studio.drafting import TOGETHER, DraftSettings, draft
 from fathom.studio.exports import Collection, item_name
@@ -437,6 +437,7 @@ def critique_samples(
     objector: Asking | None,
     *,
     states: Sequence[State],
+    depth: int = DEPTH,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Critique, ...]:
     """Have models criticise answers; each critique is a note on its sample. Done ones are not repeated.
@@ -444,6 +445,7 @@ def critique_samples(
     Args:
         critic: The model that makes claims.
         objector: The model that checks them; None for none. The limit of cost of each holds for both together.
+        depth: Levels of critique; see ``critique.criticise``.
     """
     collection = collection_of(store, tasks, states=states)
     known = {(note.note.subject, _version_of(note.note)) for note in store.notes(topic=CRITIQUE)}
@@ -459,7 +461,7 @@ def critique_samples(
             limited(critic, critic.settings.max_cost, costs),
             objector and limited(objector, objector.settings.max_cost, costs),
         )
-        for critique in criticise(samples[start : start + TOGETHER], collection, *models):
+        for critique in criticise(samples[start : start + TOGETHER], collection, *models, depth):
             if not critique.notes or critique.claims:
                 store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)
             critiques.append(critique)

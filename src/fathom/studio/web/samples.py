@@ -1,7 +1,6 @@
 """Pages of samples: the queue, one page for each state, and merging."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -188,14 +187,15 @@ def act(visit: Visit) -> Response:
 
 
 def _next_document(visit: Visit, sample: Sample) -> Response:
-    """The next draft like a sample over other documents, or a new sample over the document that is used least."""
+    """The next draft like a sample over other documents, or a new sample over one that has none like it."""
     alike = ListQuery(("drafted",), sample.task, sample.language, sample.bucket, limit=PAGE)
-    used = Counter(id for other in visit.store.samples() if other.task == sample.task for id in other.documents)
     for listed in visit.store.found(alike):
         if not set(visit.store.sample(listed.id).documents) & set(sample.documents):
             return visit.to(f"/samples/{listed.id}", "none_fits")
     available = visit.store.documents(state="available", language=sample.language, bucket=sample.bucket)
-    others = [document.id for document in available if not document.duplicate_of and not used[document.id]]
+    ids = [listed.id for listed in visit.store.found(replace(alike, states=()))]
+    used = {id for other in visit.store.samples(ids=ids) for id in other.documents}
+    others = [document.id for document in available if not document.duplicate_of and document.id not in used]
     if not others:
         return visit.to("/", "no_document")
     action = Create(new_id(), sample.task, sample.language, sample.bucket, (others[0],))
