@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fathom.studio.assignments import OPEN_SECONDS, assign, assigned_to, assignees, keep_open, open_now, release
+from fathom.studio.assignments import OPEN_SECONDS, assign, assigned_to, at_work, keep_open, release
 from fathom.studio.auditing import audit
 from fathom.studio.comments import comment
 from fathom.studio.lists import ListQuery
@@ -39,7 +39,7 @@ def rows(page: str) -> list[str]:
 def test_an_assignment_ends_with_the_step(studio: Store) -> None:
     sample = create(studio)
     assign(studio, sample, "bo", person("bo"))
-    assert assignees(studio, ["s-1"]) == {"s-1": ("bo",)}
+    assert at_work(studio, ["s-1"])["s-1"].assigned == ("bo",)
     assign(studio, sample, "ann", person("eve"))
     assert (assigned_to(studio, "ann"), assigned_to(studio, "bo")) == (["s-1"], [])
     studio.act(Select("s-1", sample.version, "c1"), person("ann"))
@@ -64,7 +64,7 @@ def test_only_who_can_do_the_step_gets_it_assigned(studio: Store) -> None:
     with pytest.raises(RefusedError, match="needs the role expert"):
         release(studio, now, "ed", person("ann"))
     release(studio, now, "ed", person("ed"))
-    assert assignees(studio, ["s-1"]) == {}
+    assert at_work(studio, ["s-1"])["s-1"].assigned == ()
 
 
 @IN_BOTH
@@ -74,7 +74,7 @@ def test_nobody_learns_from_assignments_who_reviews(studio: Store, browser: Any)
         assign(studio, sample, "bo", person("eve"))
     for name in ("bo", "cy"):
         assign(studio, sample, name, person("ada"))
-    assert assignees(studio, ["s-1"]) == {"s-1": ("bo", "cy")}
+    assert at_work(studio, ["s-1"])["s-1"].assigned == ("bo", "cy")
     eve, bo = browser("eve"), browser("bo")
     assert "Assigned to somebody, somebody." in eve.page("/samples/s-1")
     assert "Assigned to you." in bo.page("/samples/s-1")
@@ -92,8 +92,8 @@ def test_a_page_says_who_has_it_open_until_it_is_closed(studio: Store, browser: 
     assert "bo has this open." in ann.page("/samples/s-1")
     assert "bo has it open" in ann.page("/")
     keep_open(studio, "s-1", "bo", lambda: 1000.0)
-    assert open_now(studio, ["s-1"], lambda: 1000.0 + OPEN_SECONDS)["s-1"][-1] == "bo"
-    assert "bo" not in open_now(studio, ["s-1"], lambda: 1001.0 + OPEN_SECONDS).get("s-1", ())
+    assert at_work(studio, ["s-1"], lambda: 1000.0 + OPEN_SECONDS)["s-1"].open[-1] == "bo"
+    assert "bo" not in at_work(studio, ["s-1"], lambda: 1001.0 + OPEN_SECONDS)["s-1"].open
     to_answer_review(studio, "s-2")
     bo.post("/samples/s-2/open")
     assert ann.post("/samples/s-2/open").json() == {"open": ["somebody else"]}

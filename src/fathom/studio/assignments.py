@@ -5,14 +5,14 @@ An assignment ends when the sample changes its version, which is when the step i
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, literal, select, union_all
 
 from fathom.server.database import clear_errors
 from fathom.studio.schema import assignments, openings, samples
-from fathom.studio.staffing import can_go_on
+from fathom.studio.staffing import Staff, can_go_on
 from fathom.studio.states import RefusedError, check_right
 from fathom.studio.store import Store
 from fathom.studio.types import Person, Role, Sample
@@ -35,7 +35,7 @@ def assign(store: Store, sample: Sample, name: str, by: Person) -> None:
         RefusedError: They may not, or the other person cannot do the step.
     """
     check_right("annotator" if name == by.name else assigning_role(sample), by, operator=True)
-    if name not in can_do(sample, store, by.name):
+    if name not in can_do(sample, store.staff(), by.name):
         raise RefusedError(f"sample {sample.id}: {name[:64]} cannot do what comes next; choose somebody else")
     with clear_errors(), store.engine.begin() as connection:
         connection.execute(delete(assignments).filter_by(sample=sample.id, person=name))
@@ -49,7 +49,7 @@ def assigning_role(sample: Sample) -> Role:
     return "administrator" if sample.state == "answer_review" else "expert"
 
 
-def can_do(sample: Sample, store: Store, name: str) -> list[str]:
+def can_do(sample: Sample, staff: Staff, name: str) -> list[str]:
     """Who can do the present step of a sample, as far as somebody may know it: not who has reviewed the answer.
 
     Args:
@@ -57,7 +57,7 @@ def can_do(sample: Sample, store: Store, name: str) -> list[str]:
     """
     if sample.state == "answer_review":
         sample = replace(sample, reviews=(), first_verdicts=())
-    able = can_go_on(sample, store.staff())
+    able = can_go_on(sample, staff)
     return [name] * (name in able) if sample.state == "adjudication" else able
 
 
@@ -82,11 +82,28 @@ def assigned_to(store: Store, name: str) -> list[str]:
     return [row.sample for row in store.rows(query.order_by(assignments.c.sample))]
 
 
-def assignees(store: Store, ids: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-    """Who has samples assigned now, by id."""
-    query = select(assignments.c.sample, assignments.c.person).join(samples, _CURRENT)
-    query = query.where(assignments.c.sample.in_(ids)).order_by(assignments.c.person)
-    return _grouped([(row.sample, row.person) for row in store.rows(query)] if ids else [])
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """Who has a sample assigned, and who has it open, by name."""
+
+    assigned: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+
+
+def at_work(store: Store, ids: Collection[str], clock: Callable[[], float] = time.time) -> dict[str, AtWork]:
+    """Who has samples assigned and open now, by id.
+
+    Args:
+        clock: Seconds since the epoch.
+    """
+    have = select(literal("assigned"), assignments.c.sample, assignments.c.person).join(samples, _CURRENT)
+    recent = openings.c.seen >= int(clock()) - OPEN_SECONDS
+    opened = select(literal("open"), openings.c.sample, openings.c.person).where(recent, openings.c.sample.in_(ids))
+    rows = store.rows(union_all(have.where(assignments.c.sample.in_(ids)), opened)) if ids else []
+    names: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        names[row[1], row[0]].append(row[2])
+    return {id: AtWork(*(tuple(sorted(names[id, what])) for what in ("assigned", "open"))) for id in ids}
 
 
 def keep_open(store: Store, sample: str, name: str, clock: Callable[[], float] = time.time) -> None:
@@ -101,24 +118,3 @@ def keep_open(store: Store, sample: str, name: str, clock: Callable[[], float] =
         connection.execute(delete(openings).where(openings.c.seen < present - OPEN_SECONDS))
         connection.execute(delete(openings).filter_by(sample=sample, person=name))
         connection.execute(insert(openings).values(sample=sample, person=name, seen=present))
-
-
-def open_now(
-    store: Store, ids: Collection[str], clock: Callable[[], float] = time.time
-) -> Mapping[str, tuple[str, ...]]:
-    """Who has samples open now, by id.
-
-    Args:
-        clock: Seconds since the epoch.
-    """
-    recent = openings.c.seen >= int(clock()) - OPEN_SECONDS
-    query = select(openings.c.sample, openings.c.person).where(recent, openings.c.sample.in_(ids))
-    rows = store.rows(query.order_by(openings.c.person)) if ids else []
-    return _grouped([(row.sample, row.person) for row in rows])
-
-
-def _grouped(pairs: Collection[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
-    names: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
-    for sample, person in pairs:
-        names[sample] += (person,)
-    return names

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import CompoundSelect, Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
@@ -271,7 +271,7 @@ class Store(Database):
 
     # Reading
 
-    def rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+    def rows(self, query: Select[Any] | CompoundSelect[Any]) -> Sequence[Row[Any]]:
         """The rows of a query."""
         with clear_errors(), self.reading.connect() as connection:
             return connection.execute(query).all()

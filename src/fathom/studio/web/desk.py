@@ -4,7 +4,7 @@ from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
 from fathom.studio.annotators import CHOICES, Profile, annotators, background, save_profile
-from fathom.studio.assignments import assign, keep_open, open_now, release
+from fathom.studio.assignments import assign, at_work, keep_open, release
 from fathom.studio.comments import comment
 from fathom.studio.records import RecordError, from_record
 from fathom.studio.states import DECIDING, may
@@ -33,7 +33,7 @@ def note_open(visit: Visit) -> Response:
     """Notes that this person has a sample open, and says who else has."""
     sample = visit.store.sample(visit.path("id"))
     keep_open(visit.store, sample.id, visit.me.name)
-    others = [name for name in open_now(visit.store, [sample.id]).get(sample.id, ()) if name != visit.me.name]
+    others = [name for name in at_work(visit.store, [sample.id])[sample.id].open if name != visit.me.name]
     return JSONResponse({"open": ["somebody else"] * bool(others) if sample.state in DECIDING else others})
 
 

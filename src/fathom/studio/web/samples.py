@@ -1,7 +1,6 @@
 """Pages of samples: the queue, one page for each state, and merging."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
-from fathom.studio.assignments import assigned_to, assignees, assigning_role, can_do, open_now
+from fathom.studio.assignments import AtWork, assigned_to, assigning_role, at_work, can_do
 from fathom.studio.candidates import merged
 from fathom.studio.comments import COMMENT, CommentBy, comments_of
 from fathom.studio.lists import ListedSample, ListQuery
@@ -76,8 +75,8 @@ def queue(visit: Visit) -> Response:
 
 def _queue(visit: Visit, listed: list[ListedSample], state: str, asked: ListQuery) -> Response:
     shown = without_authors(visit, listed[:SHOWN])
-    ids = [sample.id for sample in shown]
-    who = {sample.id: _at_work(visit, sample, have, open_) for sample, have, open_ in _with_people(visit, shown, ids)}
+    present = at_work(visit.store, [sample.id for sample in shown])
+    who = {sample.id: _names_at_work(visit, sample, present[sample.id]) for sample in shown}
     # What others have taken comes last: two people would do the same.
     shown.sort(key=lambda sample: (visit.me.name not in who[sample.id][:1], bool(who[sample.id])))
     filters = {name: getattr(asked, name) or "" for name in ("task", "language", "bucket", "words")}
@@ -99,19 +98,12 @@ def _queue(visit: Visit, listed: list[ListedSample], state: str, asked: ListQuer
     )
 
 
-def _with_people(
-    visit: Visit, shown: list[ListedSample], ids: list[str]
-) -> Iterator[tuple[ListedSample, tuple[str, ...], tuple[str, ...]]]:
-    have, opened = assignees(visit.store, ids), open_now(visit.store, ids)
-    for sample in shown:
-        yield sample, have.get(sample.id, ()), opened.get(sample.id, ())
-
-
-def _at_work(visit: Visit, sample: ListedSample, have: tuple[str, ...], opened: tuple[str, ...]) -> tuple[str, ...]:
+def _names_at_work(visit: Visit, sample: ListedSample, present: AtWork) -> tuple[str, ...]:
     """Who has a sample, oneself first; without the names of others where they are hidden."""
     me, named = visit.me.name, sample.state not in DECIDING
+    have = present.assigned
     others = [name if named else "somebody" for name in have if name != me]
-    opening = [f"{name if named else 'somebody'} has it open" for name in opened if name != me and name not in have]
+    opening = [f"{name if named else 'somebody'} has it open" for name in present.open if name not in (me, *have)]
     return (*((me,) if me in have else ()), *others, *opening)
 
 
@@ -273,7 +265,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         trials=trial_counts(visit.store.notes(topic=TRIAL, subject=sample.id)) if sample.state == "drafted" else {},
         policy=policy_of(sample),
         outlook=outlook(sample, staff),
-        able=can_do(sample, visit.store, visit.me.name),
+        able=can_do(sample, staff, visit.me.name),
         comments=[]
         if blind
         else comments_of(sample, visit.store.notes(topic=COMMENT, subject=sample.id), visit.me.name),
@@ -306,12 +298,12 @@ def _comments(visit: Visit, sample: Sample) -> tuple[CommentBy, ...]:
 def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
     """Who has a sample assigned and open; only how many others where names are hidden."""
     me, named = visit.me.name, sample.state not in DECIDING
-    have, opened = (of(visit.store, [sample.id]).get(sample.id, ()) for of in (assignees, open_now))
+    present = at_work(visit.store, [sample.id])[sample.id]
     may_assign = may(visit.me.role, assigning_role(sample))
-    others = [name for name in have if name != me]
-    opening = [name for name in opened if name != me]
+    others = [name for name in present.assigned if name != me]
+    opening = [name for name in present.open if name != me]
     return {
-        "mine": me in have,
+        "mine": me in present.assigned,
         "assigned": others if named or may_assign else ["somebody"] * len(others),
         "open": opening if named else ["somebody else"] * bool(opening),
         "may_assign": may_assign,
