@@ -125,9 +125,9 @@ def test_the_queue_is_searched_and_filtered(studio: Store, browser: Any) -> None
     for id in ("s-1", "s-2", "s-3"):
         create(studio, id)
     studio.act(Select("s-2", 1, "c1"), person("ann"))
-    assert {one.id for one in studio.found(ListQuery(words="LAMP who"))} == {"s-1", "s-2", "s-3"}
-    assert [one.id for one in studio.found(ListQuery(words="s-3"))] == ["s-3"]
-    assert studio.found(ListQuery(words="100%")) == []
+    assert {one.id for one in studio.matches(ListQuery(words="LAMP who"))} == {"s-1", "s-2", "s-3"}
+    assert [one.id for one in studio.matches(ListQuery(words="s-3"))] == ["s-3"]
+    assert studio.matches(ListQuery(words="100%")) == []
     bo = browser("bo")
     assert set(rows(bo.page("/?words=lamp&task=qa&language=en&bucket=8192"))) == {"s-1", "s-2", "s-3"}
     assert "No sample is like that." in bo.page("/?words=boat")

@@ -193,8 +193,8 @@ def test_critique_goes_on_in_turn_about_claims_on_which_models_differ(monkeypatc
 
     monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client(settings.model))
     (result,) = criticise([SAMPLE], COLLECTION, Asking("fathom/guess"), Asking("fathom/lexical"), depth=9)
-    assert [one.stand for one in result.said(0)] == ["fails", "holds", "holds"]
-    assert [one.stand for one in result.said(1)] == ["holds"]
+    assert [one.stand for one in result.replies_to(0)] == ["fails", "holds", "holds"]
+    assert [one.stand for one in result.replies_to(1)] == ["holds"]
     assert len(asked) == 4, "nothing is open after the fourth level"
     assert "Claim 2" not in asked[2][1]
     assert "- fails: Level 2." in asked[2][1]

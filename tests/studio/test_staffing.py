@@ -159,7 +159,7 @@ def test_an_expert_who_neither_wrote_nor_reviewed_is_always_left_to_decide(polic
 
 def test_without_people_kept_for_later_steps_samples_get_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     people = staff("three", GROUPS["three"][0])
-    monkeypatch.setattr("fathom.studio.staffing._kept", lambda *about: "")
+    monkeypatch.setattr("fathom.studio.staffing._why_reserved", lambda *about: "")
     assert not all(enough(sample, people) for sample in walked(people) if sample.state != "adjudication")
 
 

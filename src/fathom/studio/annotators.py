@@ -70,9 +70,9 @@ def save_profile(store: Store, name: str, profile: Profile) -> None:
 def background(store: Store) -> list[dict[str, object]]:
     """How many active people who annotate, review or decide are of each role, age, gender, and so on."""
     people = [person for person in store.staff().people if person.active and person.role != "reader"]
-    said = {row.person: from_json(Profile, row.body) for row in store.rows(select(profiles))}
+    stated = {row.person: from_json(Profile, row.body) for row in store.rows(select(profiles))}
     tables = {"role": Counter(person.role for person in people)} | {
-        field.name: Counter(getattr(said.get(person.name, Profile()), field.name) for person in people)
+        field.name: Counter(getattr(stated.get(person.name, Profile()), field.name) for person in people)
         for field in fields(Profile)
     }
     return [

@@ -96,13 +96,15 @@ def at_work(store: Store, ids: Collection[str], clock: Callable[[], float] = tim
     Args:
         clock: Seconds since the epoch.
     """
-    have = select(literal("assigned"), assignments.c.sample, assignments.c.person).join(samples, _CURRENT)
+    have = select(literal("assigned").label("what"), assignments.c.sample, assignments.c.person).join(samples, _CURRENT)
     recent = openings.c.seen >= int(clock()) - OPEN_SECONDS
-    opened = select(literal("open"), openings.c.sample, openings.c.person).where(recent, openings.c.sample.in_(ids))
+    opened = select(literal("open").label("what"), openings.c.sample, openings.c.person).where(
+        recent, openings.c.sample.in_(ids)
+    )
     rows = store.rows(union_all(have.where(assignments.c.sample.in_(ids)), opened)) if ids else []
     names: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
-        names[row[1], row[0]].append(row[2])
+        names[row.sample, row.what].append(row.person)
     return {id: AtWork(*(tuple(sorted(names[id, what])) for what in ("assigned", "open"))) for id in ids}
 
 

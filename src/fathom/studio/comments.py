@@ -78,5 +78,5 @@ def comments_of(sample: Sample, notes: Iterable[NoteEntry], name: str) -> tuple[
     """
     read = (CommentBy(note.person, note.at, read_comment(note)) for note in notes)
     if sample.state == "answer_review":
-        return tuple(one for one in read if one.by == name)
-    return tuple(replace(one, by="", at="") if sample.state == "adjudication" else one for one in read)
+        return tuple(item for item in read if item.by == name)
+    return tuple(replace(item, by="", at="") if sample.state == "adjudication" else item for item in read)

@@ -158,24 +158,24 @@ class Critique:
     cost: Amount | None = 0.0
     replies: Items[Items[Objection | None]] = ()
 
-    def said(self, claim: int) -> tuple[Objection, ...]:
+    def replies_to(self, claim: int) -> tuple[Objection, ...]:
         """What was said of a claim, level by level.
 
         Args:
             claim: Its place from 0.
         """
         levels = (self.objections, *self.replies)
-        return tuple(said for level in levels if (said := level[claim]) is not None)
+        return tuple(reply for level in levels if (reply := level[claim]) is not None)
 
     @property
     def standing(self) -> tuple[Claim, ...]:
         """Claims that do not fail by what was said last: what people look at first."""
-        return tuple(claim for place, claim in enumerate(self.claims) if stands(self.said(place)))
+        return tuple(claim for place, claim in enumerate(self.claims) if stands(self.replies_to(place)))
 
 
-def stands(said: Sequence[Objection]) -> bool:
+def stands(replies: Sequence[Objection]) -> bool:
     """Whether a claim does not fail by what was said of it last."""
-    return not said or said[-1].stand != "fails"
+    return not replies or replies[-1].stand != "fails"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +242,9 @@ def open_claims(critique: Critique) -> tuple[int, ...]:
     """Places of the claims of a critique that are looked at next: those on which the last two levels differ."""
     places = []
     for place in range(len(critique.claims)):
-        said = critique.said(place)
-        stances: list[Stand] = ["holds", *(objection.stand for objection in said)]
-        answered = len(said) == len((critique.objections, *critique.replies))
+        replies = critique.replies_to(place)
+        stances: list[Stand] = ["holds", *(objection.stand for objection in replies)]
+        answered = len(replies) == len((critique.objections, *critique.replies))
         if not critique.objector or (answered and stances[-1] != stances[-2]):
             places.append(place)
     return tuple(places)
@@ -263,7 +263,7 @@ def _objected(
                 by_id[critique.sample],
                 collection,
                 [critique.claims[place] for place in waiting[critique.sample]],
-                [critique.said(place) for place in waiting[critique.sample]],
+                [critique.replies_to(place) for place in waiting[critique.sample]],
             ),
         )
         for critique in critiques
@@ -272,18 +272,18 @@ def _objected(
     answers = dict(zip(waiting, ask_model(asked, prompts, cap=CRITIQUE_TOKENS), strict=True))
     objected = []
     for critique in critiques:
-        said: list[Objection | None] = [None] * len(critique.claims)
+        level_replies: list[Objection | None] = [None] * len(critique.claims)
         if critique.sample in answers:
             answer, places = answers[critique.sample], waiting[critique.sample]
             objections, notes = read_objections(answer, len(places))
             for place, objection in zip(places, objections, strict=True):
-                said[place] = objection
+                level_replies[place] = objection
             cost = None if critique.cost is None or answer.cost is None else critique.cost + answer.cost
             critique = replace(critique, notes=(*critique.notes, *notes), cost=cost)
         if level == DEPTH:
-            critique = replace(critique, objector=asked.model, objections=tuple(said))
-        elif any(said):
-            critique = replace(critique, replies=(*critique.replies, tuple(said)))
+            critique = replace(critique, objector=asked.model, objections=tuple(level_replies))
+        elif any(level_replies):
+            critique = replace(critique, replies=(*critique.replies, tuple(level_replies)))
         objected.append(critique)
     return tuple(objected)
 
@@ -299,16 +299,16 @@ def critique_prompt(sample: Sample, collection: Collection) -> str:
 
 
 def objection_prompt(
-    sample: Sample, collection: Collection, claims: Sequence[Claim], said: Sequence[Sequence[Objection]] = ()
+    sample: Sample, collection: Collection, claims: Sequence[Claim], replies: Sequence[Sequence[Objection]] = ()
 ) -> str:
     """The prompt that asks whether claims hold: with the text around their quotes only.
 
     Args:
         claims: The claims.
-        said: What was said of each so far.
+        replies: What was said of each so far.
     """
     described = []
-    for number, (claim, so_far) in enumerate(zip(claims, said or [()] * len(claims), strict=True), start=1):
+    for number, (claim, so_far) in enumerate(zip(claims, replies or [()] * len(claims), strict=True), start=1):
         about = "a missing element: " + claim.text if claim.component is None else f"element {claim.component + 1}"
         lines = [f"Claim {number} ({claim.kind}), about {about}", f"Reason given: {claim.reason}"]
         lines += [f"Passage:\n{_around(passage, collection.texts)}" for passage in claim.evidence] or [

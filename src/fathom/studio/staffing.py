@@ -104,7 +104,7 @@ def why_not_now(sample: Sample, kind: type[Action], by: Person, staff: Staff) ->
     """
     if kind is Reconstruct and sample.state in DECIDING and staff.policy:
         return "" if may(by.role, "annotator") and by.active and not can_go_on(sample, staff) else _OTHERS
-    return why_not(sample, kind, by) or _kept(sample, kind, by, staff)
+    return why_not(sample, kind, by) or _why_reserved(sample, kind, by, staff)
 
 
 def check_staff(sample: Sample | None, action: Action, by: Person, staff: Staff) -> None:
@@ -118,7 +118,7 @@ def check_staff(sample: Sample | None, action: Action, by: Person, staff: Staff)
     if isinstance(action, Reconstruct) and sample.state in DECIDING:
         reason = why_not_now(sample, Reconstruct, by, staff)
     else:
-        reason = _kept(sample, type(action), by, staff)
+        reason = _why_reserved(sample, type(action), by, staff)
     if reason:
         raise RefusedError(f"sample {sample.id}: {reason}")
 
@@ -199,7 +199,7 @@ _OTHERS = "others can still go on with it"
 _ROUND = "Whoever annotates may begin another round, in which it is edited and reviewed again."
 
 
-def _kept(sample: Sample, kind: type[Action], by: Person, staff: Staff) -> str:
+def _why_reserved(sample: Sample, kind: type[Action], by: Person, staff: Staff) -> str:
     same_step = next((kinds for kinds in _SAME_STEP if kind in kinds), ())
     if not sample.policy or kind is Select or not same_step:
         return ""
@@ -212,12 +212,12 @@ def _kept(sample: Sample, kind: type[Action], by: Person, staff: Staff) -> str:
             if offered and not why_not(sample, able, other) and _left(_after(sample, able, other.name), staff) > left:
                 return (
                     "you are the last one who could do a later step; leave this one to somebody else, such as "
-                    f"{_shown(sample, other.name)}"
+                    f"{_label(sample, other.name)}"
                 )
     return ""
 
 
-def _shown(sample: Sample, name: str) -> str:
+def _label(sample: Sample, name: str) -> str:
     """Names of reviewers are hidden."""
     return "somebody who has not reviewed it" if sample.state in DECIDING else name
 

@@ -330,9 +330,9 @@ class Store(Database):
             offset: How many to leave out.
         """
         only = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset=offset, limit=limit)
-        return self.found(only)
+        return self.matches(only)
 
-    def found(self, asked: ListQuery) -> list[ListedSample]:
+    def matches(self, asked: ListQuery) -> list[ListedSample]:
         """Samples as lists show them, the longest untouched first."""
         asked = replace(asked, limit=min(asked.limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))

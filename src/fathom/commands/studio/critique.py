@@ -99,13 +99,13 @@ def main(line: Line) -> int:
             "claim": claim.kind,
             "about": claim.text if claim.component is None else f"component {claim.component + 1}",
             "reason": claim.reason,
-            "objection": said[0].stand if said else None,
-            "levels": 1 + len(said),
-            "stands": said[-1].stand if said else None,
+            "objection": replies[0].stand if replies else None,
+            "levels": 1 + len(replies),
+            "stands": replies[-1].stand if replies else None,
         }
         for critique in critiques
         for place, claim in enumerate(critique.claims)
-        for said in [critique.said(place)]
+        for replies in [critique.replies_to(place)]
     ]
     if records:
         print_records(records, denominator="none")

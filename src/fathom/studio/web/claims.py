@@ -42,7 +42,7 @@ class ClaimView:
     Attributes:
         critique: Number of the critique's entry in the log.
         place: Place of the claim in the critique.
-        said: What models said of it, level by level: a second one, then both in turn.
+        replies: What models said of it, level by level: a second one, then both in turn.
         version: Version of the sample that it is about.
         outdated: Whether the sample was edited since.
         decisions: What people decided, each person's last.
@@ -52,7 +52,7 @@ class ClaimView:
     critique: int
     place: int
     claim: Claim
-    said: tuple[Objection, ...]
+    replies: tuple[Objection, ...]
     version: int
     outdated: bool
     decisions: tuple[ClaimDecisionBy, ...]
@@ -61,7 +61,7 @@ class ClaimView:
     @property
     def stands(self) -> bool:
         """Whether it does not fail by what was said last."""
-        return stands(self.said)
+        return stands(self.replies)
 
 
 def claims_of(visit: Visit, sample: Sample) -> tuple[ClaimView, ...]:
@@ -92,7 +92,7 @@ def claims_of(visit: Visit, sample: Sample) -> tuple[ClaimView, ...]:
             if sample.state == "adjudication":
                 decisions_here = [replace(decision, by="") for decision in decisions_here]
             outdated = critique.version <= last
-            where = entry.number, place, claim, critique.said(place), critique.version, outdated
+            where = entry.number, place, claim, critique.replies_to(place), critique.version, outdated
             claims.append(ClaimView(*where, tuple(decisions_here), mine))
     return tuple(sorted(claims, key=lambda claim: (claim.outdated, not claim.stands)))
 

@@ -58,18 +58,18 @@ def queue(visit: Visit) -> Response:
     me = visit.me.name
     assigned = tuple(assigned_to(visit.store, me))
     if mine:
-        return _queue(visit, visit.store.found(replace(asked, ids=assigned)) if assigned else [], state, asked)
+        return _queue(visit, visit.store.matches(replace(asked, ids=assigned)) if assigned else [], state, asked)
     if state in STATES:
-        return _queue(visit, visit.store.found(replace(asked, states=(state,))), state, asked)
+        return _queue(visit, visit.store.matches(replace(asked, states=(state,))), state, asked)
     if state == FOR_EXPERT:
-        return _queue(visit, visit.store.found(replace(asked, states=EXPERT_STATES)), state, asked)
+        return _queue(visit, visit.store.matches(replace(asked, states=EXPERT_STATES)), state, asked)
     if state == TO_AUDIT and may(visit.me.role, "expert"):
         histories = visit.histories.all()
         ids = tuple(id for id in audits_of(visit).waiting if me not in histories[id].barred)
-        return _queue(visit, visit.store.found(replace(asked, ids=ids)) if ids else [], state, asked)
+        return _queue(visit, visit.store.matches(replace(asked, ids=ids)) if ids else [], state, asked)
     wanted = replace(asked, states=states_waiting_for(visit.me.role) or STATES, waiting_for=me)
-    first = visit.store.found(replace(wanted, ids=assigned)) if assigned and not asked.offset else []
-    rest = [listed for listed in visit.store.found(wanted) if listed.id not in assigned]
+    first = visit.store.matches(replace(wanted, ids=assigned)) if assigned and not asked.offset else []
+    rest = [listed for listed in visit.store.matches(wanted) if listed.id not in assigned]
     return _queue(visit, first + rest, "", asked)
 
 
@@ -181,11 +181,11 @@ def act(visit: Visit) -> Response:
 def _next_document(visit: Visit, sample: Sample) -> Response:
     """The next draft like a sample over other documents, or a new sample over one that has none like it."""
     alike = ListQuery(("drafted",), sample.task, sample.language, sample.bucket, limit=PAGE)
-    for listed in visit.store.found(alike):
+    for listed in visit.store.matches(alike):
         if not set(visit.store.sample(listed.id).documents) & set(sample.documents):
             return visit.to(f"/samples/{listed.id}", "none_fits")
     available = visit.store.documents(state="available", language=sample.language, bucket=sample.bucket)
-    ids = [listed.id for listed in visit.store.found(replace(alike, states=()))]
+    ids = [listed.id for listed in visit.store.matches(replace(alike, states=()))]
     used = {id for other in visit.store.samples(ids=ids) for id in other.documents}
     others = [document.id for document in available if not document.duplicate_of and document.id not in used]
     if not others:
