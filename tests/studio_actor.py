@@ -228,6 +228,7 @@ class Actor:
 
     def mark_by_keyboard(self, field: str, words: str) -> None:
         """Finds words in the text, extends the selection, and marks them as evidence of the component of a field."""
+        self.tab.wait_for_selector("#text section")
         self.tab.focus(f"[name={field}]")
         self.tab.focus("#text")
         self.press("/", "Control+a")

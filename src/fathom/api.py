@@ -88,6 +88,7 @@ from fathom.commands.studio.draft import studio_draft as studio_draft
 from fathom.commands.studio.export import studio_export as studio_export
 from fathom.commands.studio.import_ import studio_import as studio_import
 from fathom.commands.studio.init import studio_init as studio_init
+from fathom.commands.studio.policy import studio_policy as studio_policy
 from fathom.commands.studio.predict import studio_predict as studio_predict
 from fathom.commands.studio.restore import studio_restore as studio_restore
 from fathom.commands.studio.serve import studio_serve as studio_serve

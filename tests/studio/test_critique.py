@@ -167,3 +167,39 @@ def test_without_a_second_model_all_claims_stand(scripted: list[str]) -> None:
 def test_claims_can_be_written_and_read() -> None:
     one = Claim("missing", None, "[9]", "It is there.", (QUOTE,))
     assert from_record(Claim, json.loads(json.dumps(as_record(one)))) == one
+
+
+def test_critique_goes_on_in_turn_about_claims_on_which_models_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+    stands = iter(("fails", "holds", "holds"))
+
+    class Client:
+        window, policy = None, "refuse"
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def complete(self, prompt: str, call: Call) -> Reply:
+            asked.append((self.name, prompt))
+            if "Another reviewer" not in prompt:
+                return Reply("ok", json.dumps({"claims": [claim(), claim(element=2)]}))
+            said = [{"claim": 1, "stand": next(stands), "reason": f"Level {len(asked)}."}]
+            if len(asked) == 2:
+                said.append({"claim": 2, "stand": "holds", "reason": "Yes."})
+            return Reply("ok", json.dumps({"objections": said}))
+
+        async def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client(settings.model))
+    (result,) = criticise([SAMPLE], COLLECTION, Asking("fathom/guess"), Asking("fathom/lexical"), depth=9)
+    assert [one.stand for one in result.replies_to(0)] == ["fails", "holds", "holds"]
+    assert [one.stand for one in result.replies_to(1)] == ["holds"]
+    assert len(asked) == 4, "nothing is open after the fourth level"
+    assert "Claim 2" not in asked[2][1]
+    assert "- fails: Level 2." in asked[2][1]
+    assert result.standing == result.claims
+    assert from_record(type(result), as_record(result)) == result
+    earlier = as_record(result)
+    del earlier["replies"]
+    assert from_record(type(result), earlier).replies == ()

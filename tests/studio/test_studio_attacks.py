@@ -565,7 +565,7 @@ def test_an_internal_error_says_nothing_of_the_inside(
     def broken(*_: object, **__: object) -> None:
         raise ValueError("secret of the inside")
 
-    monkeypatch.setattr(type(studio), "listed", broken)
+    monkeypatch.setattr(type(studio), "matches", broken)
     for accept in ("text/html", "application/json"):
         answer = ann.client.get("/", headers={"accept": accept})
         assert answer.status_code == 500

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from fathom.benchmarks.pro.official import fold
 from fathom.plugins.names import folder_name
-from fathom.studio.types import Candidate, Sample
+from fathom.studio.types import Candidate, Content, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,26 @@ def without_repeats(drafted: Drafts, earlier: Sequence[Candidate], elsewhere: Co
         ids.add(id)
         kept.append(replace(candidate, id=id))
     return replace(drafted, candidates=tuple(kept), rejected=tuple(rejected))
+
+
+def merged(content: Content, other: Content) -> Content:
+    """Content with what another draft has beyond it: components of the answer, evidence, rationale and solution."""
+    parts = {fold(component.text): component for component in content.components}
+    for component in other.components:
+        key = fold(component.text)
+        known = parts.get(key)
+        evidence = tuple(dict.fromkeys((*(known.evidence if known else ()), *component.evidence)))
+        parts[key] = replace(known or component, evidence=evidence)
+    return replace(
+        content,
+        components=tuple(parts.values()),
+        rationale=_joined(content.rationale, other.rationale),
+        solution=_joined(content.solution, other.solution),
+    )
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(dict.fromkeys(filter(None, texts)))
 
 
 def shortened_text(text: str, most: int = 400) -> str:

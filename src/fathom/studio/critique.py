@@ -76,6 +76,10 @@ Answer:
 Reply with one JSON object and nothing else, with one entry for each claim, in this form:
 {{"objections": [{{"claim": 1, "stand": "fails", "reason": "why"}}]}}
 stand is holds, fails or unclear."""
+_SAID_SO_FAR = "Said of it so far, by both reviewers in turn; judge this too, by the passages alone:"
+DEPTH = 2
+"""Levels of critique: claims, and objections to them."""
+MOST_DEPTH = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,8 @@ class Critique:
         critic: Model that made the claims.
         objector: Model that checked them; "" if none did.
         objections: One for each claim; None where there is none.
+        replies: Further levels, by critic and objector in turn: what each says of the claims on which the two levels
+            before differ; None for others.
         notes: What was left out, and why.
         cost: US dollars; None if a price is unknown.
     """
@@ -150,15 +156,26 @@ class Critique:
     objections: Items[Objection | None] = ()
     notes: Items[Text] = ()
     cost: Amount | None = 0.0
+    replies: Items[Items[Objection | None]] = ()
+
+    def replies_to(self, claim: int) -> tuple[Objection, ...]:
+        """What was said of a claim, level by level.
+
+        Args:
+            claim: Its place from 0.
+        """
+        levels = (self.objections, *self.replies)
+        return tuple(reply for level in levels if (reply := level[claim]) is not None)
 
     @property
     def standing(self) -> tuple[Claim, ...]:
-        """Claims that no objection says fail: what people look at first."""
-        return tuple(
-            claim
-            for claim, objection in zip(self.claims, self.objections, strict=True)
-            if objection is None or objection.stand != "fails"
-        )
+        """Claims that do not fail by what was said last: what people look at first."""
+        return tuple(claim for place, claim in enumerate(self.claims) if stands(self.replies_to(place)))
+
+
+def stands(replies: Sequence[Objection]) -> bool:
+    """Whether a claim does not fail by what was said of it last."""
+    return not replies or replies[-1].stand != "fails"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +198,13 @@ class ClaimDecision:
 
 
 def criticise(
-    samples: Sequence[Sample], collection: Collection, critic: Asking, objector: Asking | None = None
+    samples: Sequence[Sample],
+    collection: Collection,
+    critic: Asking,
+    objector: Asking | None = None,
+    depth: int = DEPTH,
 ) -> tuple[Critique, ...]:
-    """Have a model criticise the answers of samples, and another one its claims.
+    """Have a model criticise the answers of samples, and another one its claims, and so on in turn.
 
     Args:
         samples: The samples, with questions and answers.
@@ -191,6 +212,8 @@ def criticise(
         critic: The model that makes claims.
         objector: The model that checks them; None for no second look. One that did not draft the samples is better.
             What the critic costs counts for its limit of cost too.
+        depth: Levels: 1 for claims alone, 2 with objections, 3 with what the critic says of these, and so on. From the
+            third on, only claims on which the two levels before differ are looked at again.
 
     Returns:
         A critique of each sample, in their order.
@@ -205,33 +228,63 @@ def criticise(
         critiques.append(
             Critique(sample.id, sample.version, critic.model, claims, "", (None,) * len(claims), notes, answer.cost)
         )
-    if objector is None:
+    if objector is None or depth < DEPTH:
         return tuple(critiques)
-    left = limited(objector, objector.settings.max_cost, [critique.cost for critique in critiques])
-    return _objected(critiques, samples, collection, left)
+    now = tuple(critiques)
+    for level in range(DEPTH, depth + 1):
+        asked = objector if level % 2 == 0 else critic
+        left = limited(asked, asked.settings.max_cost, [critique.cost for critique in now])
+        now = _objected(now, samples, collection, left, level)
+    return tuple(replace(critique, objector=objector.model) for critique in now)
+
+
+def open_claims(critique: Critique) -> tuple[int, ...]:
+    """Places of the claims of a critique that are looked at next: those on which the last two levels differ."""
+    places = []
+    for place in range(len(critique.claims)):
+        replies = critique.replies_to(place)
+        stances: list[Stand] = ["holds", *(objection.stand for objection in replies)]
+        answered = len(replies) == len((critique.objections, *critique.replies))
+        if not critique.objector or (answered and stances[-1] != stances[-2]):
+            places.append(place)
+    return tuple(places)
 
 
 def _objected(
-    critiques: Sequence[Critique], samples: Sequence[Sample], collection: Collection, objector: Asking
+    critiques: Sequence[Critique], samples: Sequence[Sample], collection: Collection, asked: Asking, level: int
 ) -> tuple[Critique, ...]:
-    """Critiques with what a second model says of their claims."""
+    """Critiques with what a model says of the claims that are open on a level."""
     by_id = {sample.id: sample for sample in samples}
-    waiting = [critique for critique in critiques if critique.claims]
+    waiting = {critique.sample: places for critique in critiques if (places := open_claims(critique))}
     prompts = [
-        Prompt(f"{critique.sample}/objections", objection_prompt(by_id[critique.sample], collection, critique.claims))
-        for critique in waiting
+        Prompt(
+            f"{critique.sample}/objections" + (f"-{level}" if level > DEPTH else ""),
+            objection_prompt(
+                by_id[critique.sample],
+                collection,
+                [critique.claims[place] for place in waiting[critique.sample]],
+                [critique.replies_to(place) for place in waiting[critique.sample]],
+            ),
+        )
+        for critique in critiques
+        if critique.sample in waiting
     ]
-    answers = dict(
-        zip((critique.sample for critique in waiting), ask_model(objector, prompts, cap=CRITIQUE_TOKENS), strict=True)
-    )
+    answers = dict(zip(waiting, ask_model(asked, prompts, cap=CRITIQUE_TOKENS), strict=True))
     objected = []
     for critique in critiques:
+        level_replies: list[Objection | None] = [None] * len(critique.claims)
         if critique.sample in answers:
-            answer = answers[critique.sample]
-            objections, notes = read_objections(answer, len(critique.claims))
+            answer, places = answers[critique.sample], waiting[critique.sample]
+            objections, notes = read_objections(answer, len(places))
+            for place, objection in zip(places, objections, strict=True):
+                level_replies[place] = objection
             cost = None if critique.cost is None or answer.cost is None else critique.cost + answer.cost
-            critique = replace(critique, objections=objections, notes=(*critique.notes, *notes), cost=cost)
-        objected.append(replace(critique, objector=objector.model))
+            critique = replace(critique, notes=(*critique.notes, *notes), cost=cost)
+        if level == DEPTH:
+            critique = replace(critique, objector=asked.model, objections=tuple(level_replies))
+        elif any(level_replies):
+            critique = replace(critique, replies=(*critique.replies, tuple(level_replies)))
+        objected.append(critique)
     return tuple(objected)
 
 
@@ -245,15 +298,24 @@ def critique_prompt(sample: Sample, collection: Collection) -> str:
     )
 
 
-def objection_prompt(sample: Sample, collection: Collection, claims: Sequence[Claim]) -> str:
-    """The prompt that asks whether claims hold: with the text around their quotes only."""
+def objection_prompt(
+    sample: Sample, collection: Collection, claims: Sequence[Claim], replies: Sequence[Sequence[Objection]] = ()
+) -> str:
+    """The prompt that asks whether claims hold: with the text around their quotes only.
+
+    Args:
+        claims: The claims.
+        replies: What was said of each so far.
+    """
     described = []
-    for number, claim in enumerate(claims, start=1):
+    for number, (claim, so_far) in enumerate(zip(claims, replies or [()] * len(claims), strict=True), start=1):
         about = "a missing element: " + claim.text if claim.component is None else f"element {claim.component + 1}"
         lines = [f"Claim {number} ({claim.kind}), about {about}", f"Reason given: {claim.reason}"]
         lines += [f"Passage:\n{_around(passage, collection.texts)}" for passage in claim.evidence] or [
             "It quotes no passage."
         ]
+        if so_far:
+            lines += [_SAID_SO_FAR, *(f"- {objection.stand}: {objection.reason}" for objection in so_far)]
         described.append("\n".join(lines))
     return _OBJECT.format(question=sample.content.question, answer=_numbered(sample), claims="\n\n".join(described))
 

@@ -134,6 +134,7 @@ def _fill(store: Store, tasks: Mapping[str, StudioTask], tell: Callable[[str], N
     store.note(Note(DEMO, DEMO, canonical({"models": list(BASELINES)})), AT_SERVER)
     for person in (ADA, EVE, DAN, ANN, BEN):
         store.set_person(person)
+    store.set_policy("four")
     tell("generating documents")
     add_documents(store, _WORLDS, tokenizer="tekken", rules=IntakeRules(format="articles"))
     _review_documents(store)

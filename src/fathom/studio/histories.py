@@ -4,7 +4,7 @@ A history follows from the entries of one sample. So all are read once, and late
 acted on since.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,7 +16,7 @@ from sqlalchemy import select
 from fathom.server.database import clear_errors
 from fathom.studio.log import Entry, steps_of_sample
 from fathom.studio.schema import entries
-from fathom.studio.states import DONE, involved
+from fathom.studio.states import DECIDING, DONE, involved
 from fathom.studio.store import PAGE, Store
 from fathom.studio.types import (
     ACTIONS,
@@ -30,11 +30,14 @@ from fathom.studio.types import (
     AuditVerdict,
     Create,
     Edit,
+    ExpertPass,
+    ExpertReturn,
     Mark,
     Reject,
     Sample,
     Select,
     State,
+    SubmitForReview,
     Write,
 )
 
@@ -82,6 +85,21 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonEffort:
+    """What one person did to a sample, without reviews of a round that is not decided yet.
+
+    Attributes:
+        counts: How often: kinds of actions; ``passed`` and ``returned``, what experts said of what they handed over;
+            ``problem``, reviews that found one; ``upheld`` and ``overruled``, reviews on which an expert decided.
+        seconds: Their time.
+    """
+
+    person: str
+    counts: tuple[tuple[str, int], ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class AuditResult:
     """The first audit of a sample.
 
@@ -113,6 +131,7 @@ class History:
         pairs: Blind reviews of all rounds that have both.
         barred: Who may not decide on it now.
         workers: Everybody who did something to it.
+        efforts: What each of them did.
     """
 
     id: str
@@ -130,6 +149,7 @@ class History:
     pairs: tuple[Pair, ...]
     barred: frozenset[str]
     workers: frozenset[str]
+    efforts: tuple[PersonEffort, ...] = ()
 
 
 class Histories:
@@ -225,7 +245,9 @@ def history_of(own: Iterable[Entry]) -> History:
     workers: set[str] = set()
     audit: AuditResult | None = None
     now: Sample | None = None
+    tally = _Tally()
     for entry, action, after in steps_of_sample(own):
+        tally.add(entry.person, action, after.round)
         state = (now or after).state
         if entry.person != OPERATOR:
             actions[state] += 1
@@ -259,7 +281,45 @@ def history_of(own: Iterable[Entry]) -> History:
         tuple(_pairs(now)),
         frozenset(involved(now)),
         frozenset(workers),
+        tally.efforts(now),
     )
+
+
+class _Tally:
+    """Counts what each person did to a sample."""
+
+    def __init__(self) -> None:
+        self._acts: list[tuple[str, str, float, int]] = []
+        self._handed_over = ""
+
+    def add(self, person: str, action: Action, round: int) -> None:
+        if person != OPERATOR:
+            self._acts.append((person, type(action).__name__, action.seconds, round))
+        match action:
+            case SubmitForReview():
+                self._handed_over = person
+            case ExpertPass() | ExpertReturn() if self._handed_over not in ("", OPERATOR):
+                what = "passed" if isinstance(action, ExpertPass) else "returned"
+                self._acts.append((self._handed_over, what, 0.0, round))
+
+    def efforts(self, now: Sample) -> tuple[PersonEffort, ...]:
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        seconds: defaultdict[str, float] = defaultdict(float)
+        open_round = now.round if now.state in DECIDING else 0
+        for person, kind, time, round in self._acts:
+            if round != open_round or kind not in ("SubmitVerdicts", "SubmitReview"):
+                counts[person][kind] += 1
+                seconds[person] += time
+        decided = {ruling.round: ruling.outcome for ruling in now.rulings if ruling.kind == "adjudication"}
+        for review in now.reviews:
+            if review.round != open_round:
+                counts[review.reviewer]["problem"] += review.verdict == "problem"
+                if outcome := decided.get(review.round):
+                    right = (review.verdict == "pass") == (outcome == "accept")
+                    counts[review.reviewer]["upheld" if right else "overruled"] += 1
+        return tuple(
+            PersonEffort(person, tuple(sorted(counts[person].items())), seconds[person]) for person in sorted(counts)
+        )
 
 
 def _cost(action: Action) -> float:

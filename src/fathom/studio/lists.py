@@ -6,13 +6,19 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
-from fathom.studio.schema import documents, head, samples, unique
+from fathom.studio import staffing
+from fathom.studio.log import POLICY
+from fathom.studio.records import from_json
+from fathom.studio.schema import documents, entries, head, people, samples, unique
+from fathom.studio.staffing import Staff, why_not_now
 from fathom.studio.states import DECIDED_BY_OTHERS
-from fathom.studio.types import State
+from fathom.studio.types import Person, PolicyName, Sample, SetPolicy, State, SubmitReview, SubmitVerdicts
 
 Kind = TypeVar("Kind")
 MOST_KEPT = 256
 """Lists that are kept until the next action."""
+MOST_WORDS = 8
+"""Words of a search that count."""
 _HEAD = select(head.c.hash)
 
 
@@ -45,16 +51,29 @@ class ListedSample:
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which samples a list has; see ``Store.listed``."""
+    """Which samples a list has.
 
-    states: tuple[State, ...]
-    task: str
-    language: str
-    bucket: int
-    waiting_for: str
-    ids: tuple[str, ...]
-    offset: int
-    limit: int
+    Attributes:
+        states: Only in these states; all if there is none.
+        task: Only of this task.
+        language: Only in this language.
+        bucket: Only of this length.
+        waiting_for: Without those that this person may not decide on; those that they selected come first.
+        ids: Only these.
+        words: Only with all these words at the beginning of the question, in any case, or with this id.
+        offset: How many to leave out.
+        limit: Maximum length of the list.
+    """
+
+    states: tuple[State, ...] = ()
+    task: str = ""
+    language: str = ""
+    bucket: int = 0
+    waiting_for: str = ""
+    ids: tuple[str, ...] = ()
+    words: str = ""
+    offset: int = 0
+    limit: int = 50
 
 
 class HeadCache:
@@ -78,6 +97,12 @@ class HeadCache:
         return cast(Kind, result)
 
 
+def tasks(connection: Connection) -> list[tuple[str, str, int]]:
+    """Tasks, languages and lengths of which there are samples, in order."""
+    key = (samples.c.task, samples.c.language, samples.c.bucket)
+    return [(row[0], row[1], row[2]) for row in connection.execute(select(*key).distinct().order_by(*key))]
+
+
 def counts(connection: Connection) -> dict[State, int]:
     """Number of samples by state."""
     query = select(samples.c.state, func.count()).group_by(samples.c.state)
@@ -97,11 +122,37 @@ def listed(connection: Connection, asked: ListQuery) -> list[ListedSample]:
     chosen = [samples.c[name] == value for name, value in wanted.items() if value]
     if asked.ids:
         chosen.append(samples.c.id.in_(asked.ids))
+    for word in asked.words.split()[:MOST_WORDS]:
+        chosen.append(samples.c.title.icontains(word, autoescape=True) | (samples.c.id == word))
     if asked.waiting_for:
         return _waiting(connection, asked, chosen)
     if asked.states:
         chosen.append(samples.c.state.in_(asked.states))
     return [_sample_of(row) for row in connection.execute(_list(*chosen).offset(asked.offset).limit(asked.limit))]
+
+
+def staff(connection: Connection) -> Staff:
+    """The people of a studio, and its policy."""
+    own = (entries.c.subject == POLICY) & (entries.c.kind == SetPolicy.__name__)
+    query = select(entries.c.body).where(own).order_by(entries.c.number.desc()).limit(1)
+    body = connection.execute(query).scalar_one_or_none()
+    policy: PolicyName = "" if body is None else from_json(SetPolicy, body).policy
+    rows = connection.execute(select(people.c.name, people.c.role, people.c.active).order_by(people.c.name))
+    return Staff(policy, tuple(Person(row.name, row.role, bool(row.active)) for row in rows))
+
+
+def stuck(connection: Connection) -> list[ListedSample]:
+    """Samples with which nobody can go on, the longest untouched first; none where no policy was chosen."""
+    present = staff(connection)
+    if not present.policy:
+        return []
+    query = select(samples.c.id, samples.c.state, samples.c.involved).where(samples.c.state.in_(DECIDED_BY_OTHERS))
+    ids = [
+        row.id
+        for row in connection.execute(query)
+        if staffing.stuck(row.state, row.involved.strip("|").split("|"), present)
+    ]
+    return [_sample_of(row) for row in connection.execute(_list(samples.c.id.in_(ids)))] if ids else []
 
 
 def _waiting(connection: Connection, asked: ListQuery, chosen: list[ColumnElement[bool]]) -> list[ListedSample]:
@@ -122,7 +173,23 @@ def _waiting(connection: Connection, asked: ListQuery, chosen: list[ColumnElemen
             for row in connection.execute(_list(samples.c.state == state, *others).limit(most - len(rows)))
         ]
         rows += sorted(rest, key=lambda row: (row.updated, row.id))
-    return [_sample_of(row) for row in rows[asked.offset : most]]
+    return _without_kept(connection, [_sample_of(row) for row in rows[asked.offset : most]], name)
+
+
+def _without_kept(connection: Connection, rows: list[ListedSample], name: str) -> list[ListedSample]:
+    """Samples of a list without those whose answer somebody cannot review, because they are kept for a later step."""
+    ids = [row.id for row in rows if row.state == "answer_review"]
+    present = staff(connection)
+    me = next((person for person in present.people if person.name == name), None)
+    if not ids or not present.policy or me is None:
+        return rows
+    bodies = connection.execute(select(samples.c.body).where(samples.c.id.in_(ids))).scalars()
+    kept = {
+        sample.id
+        for sample in (from_json(Sample, body) for body in bodies)
+        if all(why_not_now(sample, kind, me, present) for kind in (SubmitVerdicts, SubmitReview))
+    }
+    return [row for row in rows if row.id not in kept]
 
 
 def _list(*chosen: ColumnElement[bool]) -> Select[Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from fathom.studio.records import RecordError, as_record, canonical, from_json
+from fathom.studio.staffing import Staff, check_staff
 from fathom.studio.states import (
     RefusedError,
     StaleError,
@@ -27,19 +28,25 @@ from fathom.studio.types import (
     OPERATOR,
     Action,
     AddDocument,
+    Create,
     Event,
     Note,
     Person,
+    PolicyName,
+    Reconstruct,
     ReviewDocument,
     Sample,
     SetIntake,
     SetPerson,
+    SetPolicy,
     StudioDocument,
 )
 from fathom.types import FathomError
 
 INTAKE = "intake"
 """Subject of entries on how documents are measured."""
+POLICY = "policy"
+"""Subject of entries on how samples are reviewed."""
 START = "0" * 64
 """The hash before the first entry."""
 
@@ -103,6 +110,7 @@ class Replayed:
     people: dict[str, Person] = field(default_factory=dict)
     notes: list[NoteEntry] = field(default_factory=list)
     intake: SetIntake = field(default_factory=SetIntake)
+    policy: PolicyName = ""
 
     def person(self, name: str) -> Person:
         """Who acts under a name; an unknown one may do nothing."""
@@ -141,6 +149,8 @@ def subject_of(event: Event) -> str:
             return event.person.name
         case SetIntake():
             return INTAKE
+        case SetPolicy():
+            return POLICY
         case Note():
             return event.subject
     return event.sample
@@ -209,6 +219,9 @@ def _apply(world: Replayed, entry: Entry, event: Event) -> None:
         case SetIntake():
             check_intake(event, world.intake, by, filled=bool(world.documents))
             world.intake = event
+        case SetPolicy():
+            check_right("administrator", by, operator=True)
+            world.policy = event.policy
         case SetPerson():
             check_right("administrator", by, operator=True)
             world.people[event.person.name] = event.person
@@ -216,7 +229,11 @@ def _apply(world: Replayed, entry: Entry, event: Event) -> None:
             check_note(event, by)
             world.notes.append(NoteEntry(entry.number, entry.at, entry.person, event))
         case _:
-            world.samples[event.sample] = apply(world.samples.get(event.sample), event, by, entry.at)
+            if isinstance(event, Create | Reconstruct) and event.policy != world.policy:
+                raise RefusedError(f"sample {event.sample}: the policy was {world.policy!r}, not {event.policy!r}")
+            before = world.samples.get(event.sample)
+            check_staff(before, event, by, Staff(world.policy, tuple(world.people.values())))
+            world.samples[event.sample] = apply(before, event, by, entry.at)
 
 
 def replay(entries: Iterable[Entry]) -> tuple[Replayed, Head]:

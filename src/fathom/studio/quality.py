@@ -8,13 +8,15 @@ has all that it needs: then nobody rates it any more, and so nobody is led by th
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 
 from fathom.stats.agreement import Agreement, agreement
 from fathom.stats.intervals import Floats, Interval, clusters_of, generator, interval_of, mean_interval, resampled_means
+from fathom.studio.annotators import annotators, background
+from fathom.studio.comments import COMMENT, read_comment
 from fathom.studio.histories import Histories, History, Origin
 from fathom.studio.log import NoteEntry
 from fathom.studio.quotas import Design, cell_of, draw, progress
@@ -264,7 +266,19 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
     return all_makings
 
 
-Topic: TypeAlias = Literal["state", "sample", "task", "origin", "quota", "agreement", "audit", "quality"]
+Topic: TypeAlias = Literal[
+    "state",
+    "sample",
+    "task",
+    "origin",
+    "quota",
+    "agreement",
+    "audit",
+    "quality",
+    "annotator",
+    "background",
+    "comment",
+]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
@@ -273,7 +287,8 @@ def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]
 
     Args:
         topic: Time and cost by ``state``, ``sample`` or ``task``; time by ``origin`` and length; the ``quota`` of each
-            task, language and length; the ``agreement`` of reviewers; the ``audit`` sample; the ``quality`` study.
+            task, language and length; the ``agreement`` of reviewers; the ``audit`` sample; the ``quality`` study; what
+            each ``annotator`` did; their ``background``; each ``comment``.
 
     Raises:
         BrokenLogError: The log is damaged.
@@ -294,4 +309,14 @@ def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]
         case "quality":
             result = study(rated_samples(all_, design, histories.start), store.notes(topic=RATING), design)
             return [quality.as_record() for quality in result.qualities]
+        case "annotator":
+            return [asdict(figures) for figures in annotators(all_, store.staff().people)]
+        case "background":
+            return background(store)
+        case "comment":
+            notes = store.notes(topic=COMMENT)
+            return [
+                {"sample": note.note.subject, "at": note.at, "by": note.person, "comment": read_comment(note).text}
+                for note in notes
+            ]
     assert_never(topic)

@@ -1,8 +1,9 @@
 """Tables of the studio's store, and the numbered migrations that update a store of an earlier fathom.
 
 The log (``entries``) is what happened; ``samples``, ``documents``, ``notes`` and the roles in ``people`` are a
-projection of it, which ``fathom studio audit`` compares with a replay. Passwords, sessions and unsent drafts are not in
-the log. Neither are ``sketches``, which follow from the texts and can be made again.
+projection of it, which ``fathom studio audit`` compares with a replay. Passwords, sessions, unsent drafts, profiles and
+who has a sample assigned or open are not in the log. Neither are ``sketches``, which follow from the texts and can be
+made again.
 """
 
 from collections.abc import Generator
@@ -143,6 +144,27 @@ drafts = Table(
     Column("body", Text, nullable=False),
 )
 
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("sample", String(64), primary_key=True),
+    Column("person", String(64), primary_key=True),
+    Column("version", Integer, nullable=False),  # of the sample: it ends with the next one
+)
+openings = Table(
+    "openings",
+    metadata,
+    Column("sample", String(64), primary_key=True),
+    Column("person", String(64), primary_key=True),
+    Column("seen", BigInteger, nullable=False),  # when their page last said that it is open
+)
+profiles = Table(
+    "profiles",
+    metadata,
+    Column("person", String(64), primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
 
 def _first(connection: Connection) -> None:
     postgres = connection.dialect.name == "postgresql"
@@ -199,7 +221,17 @@ def unique() -> ColumnElement[bool]:
     return documents.c.body.contains('"duplicate_of":""')
 
 
-MIGRATIONS = (_first, _with_initial_passwords, _with_sketches)
+def _with_people_at_work(connection: Connection) -> None:
+    key = "sample VARCHAR(64) NOT NULL, person VARCHAR(64) NOT NULL"
+    connection.execute(
+        text(f"CREATE TABLE assignments ({key}, version INTEGER NOT NULL, PRIMARY KEY (sample, person))")
+    )
+    connection.execute(text("CREATE INDEX assignments_by_person ON assignments (person)"))
+    connection.execute(text(f"CREATE TABLE openings ({key}, seen BIGINT NOT NULL, PRIMARY KEY (sample, person))"))
+    connection.execute(text("CREATE TABLE profiles (person VARCHAR(64) PRIMARY KEY, body TEXT NOT NULL)"))
+
+
+MIGRATIONS = (_first, _with_initial_passwords, _with_sketches, _with_people_at_work)
 STUDIO = Schema("studio", metadata, MIGRATIONS, lock=7_201_406_111)
 
 
@@ -217,7 +249,10 @@ def sample_row(sample: Sample) -> dict[str, Any]:
     question = sample.content.question or next((candidate.content.question for candidate in sample.candidates), "")
     title = " ".join(question.split())[:120]
     more = {"title": title, "involved": "".join(f"|{name}" for name in sorted(involved(sample))) + "|"}
-    return {name: getattr(sample, name) for name in names} | more | {"body": canonical(as_record(sample))}
+    record = as_record(sample)
+    if not sample.policy:
+        del record["policy"]  # as in stores of versions without policies
+    return {name: getattr(sample, name) for name in names} | more | {"body": canonical(record)}
 
 
 def document_row(document: StudioDocument) -> dict[str, Any]:

@@ -8,9 +8,11 @@
                         selected <- reconstruct <------------+     +-> accepted
 
 An expert can reject a sample in any state. Nobody reviews what they wrote or edited; two different people review the
-answer, neither sees the other's review before; an adjudicator is an expert who did neither. Where models have answered,
-a review has two steps: verdicts on the components, and only then the models' answers, to find what is missing. What is
-edited after a review goes back to it. Whether a sample may go on as it is, ``fathom.studio.faults`` says.
+answer, neither sees the other's review before; an adjudicator is an expert who did neither. Smaller groups have other
+policies (``fathom.studio.policies``), and who is kept for a later step is in ``fathom.studio.staffing``. Where models
+have answered, a review has two steps: verdicts on the components, and only then the models' answers, to find what is
+missing. What is edited after a review goes back to it. Whether a sample may go on as it is, ``fathom.studio.faults``
+says.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from fathom.plugins.names import listed
+from fathom.studio.policies import policy_of
 from fathom.studio.types import (
     OPERATOR,
     ROLES,
@@ -32,6 +35,7 @@ from fathom.studio.types import (
     Edit,
     ExpertPass,
     ExpertReturn,
+    NoneFits,
     Note,
     Person,
     Prediction,
@@ -55,8 +59,8 @@ from fathom.studio.types import (
 )
 from fathom.types import FathomError
 
-REVIEWS = 2
-"""Reviews of an answer in each round."""
+DECIDING: tuple[State, ...] = ("answer_review", "adjudication")
+"""States that a sample leaves for another round where nobody can go on; see ``fathom.studio.staffing``."""
 ACCOUNT = "account"
 """Topic of notes on another password, a new token, or revoked tokens of an account."""
 DONE: frozenset[State] = frozenset({"accepted", "audited"})
@@ -144,7 +148,8 @@ RULES: Mapping[type[Action], _Rule] = {
     AddCandidates: _Rule(_in("drafted"), "annotator", operator=True),
     AddPredictions: _Rule(_LIVE, "annotator", operator=True),
     SetDifficulty: _Rule(_LIVE, "administrator", operator=True),
-    Select: _Rule(_in("drafted"), "annotator", operator=True),
+    Select: _Rule(_in("drafted", "selected"), "annotator", operator=True),
+    NoneFits: _Rule(_in("drafted"), "annotator"),
     Write: _Rule(_in("drafted"), "annotator"),
     Edit: _Rule(_in("selected", "revision", "standardised"), "annotator"),
     SubmitForReview: _Rule(_in("selected", "revision"), "annotator", operator=True),
@@ -217,7 +222,8 @@ def apply(sample: Sample | None, action: Action, by: Person, at: str) -> Sample:
         raise RefusedError(f"sample {action.sample}: there is no such sample; look for it in the queue")
     if action.version != sample.version:
         raise StaleError(sample, action)
-    if reason := why_not(sample, type(action), by):
+    left = isinstance(action, Reconstruct) and sample.state in DECIDING and action.policy != ""
+    if reason := _no_right("annotator", by, operator=False) if left else why_not(sample, type(action), by):
         raise RefusedError(f"sample {sample.id}: {reason}")
     return replace(_changed(sample, action, by.name, at), updated=at)
 
@@ -237,13 +243,19 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             )
             if content is None:
                 raise RefusedError(f"sample {sample.id}: there is no candidate {action.candidate!r}; choose another")
-            return _next(sample, "selected", content=content, author=by)
+            if sample.state == "drafted":
+                return _next(sample, "selected", content=content, author=by)
+            if content == sample.content:
+                raise RefusedError(f"sample {sample.id}: this draft is selected already; edit it")
+            return replace(_edited(sample, content), author=by)
+        case NoneFits():
+            return _next(sample, "rejected")
         case Write():
             return _next(sample, "selected", content=action.content, author=by, writers=_with(sample.writers, by))
         case Edit():
             if action.content == sample.content:
                 raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
-            return _edited(sample, action.content, by)
+            return replace(_edited(sample, action.content), writers=_with(sample.writers, by))
         case SubmitForReview():
             return _next(sample, "expert_review")
         case ExpertPass():
@@ -265,7 +277,7 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             ruling = Ruling(by, "adjudication", sample.round, action.decision, action.reason, at)
             return _ruling(sample, "accepted" if action.decision == "accept" else "reconstruct", ruling)
         case Reconstruct():
-            return _next(sample, "selected", round=sample.round + 1)
+            return _next(sample, "selected", round=sample.round + 1, policy=action.policy)
         case Reject():
             _check_reason(sample, action.reason)
             return _ruling(sample, "rejected", Ruling(by, "rejection", sample.round, "reject", action.reason, at))
@@ -432,17 +444,16 @@ def _created(action: Create, by: Person, at: str) -> Sample:
         raise RefusedError(f"sample {action.sample}: it has no document; choose at least one")
     sample = Sample(action.sample, action.task, action.language, action.bucket, action.documents, updated=at)
     _check_ids(sample, action)
-    return replace(sample, candidates=action.candidates)
+    return replace(sample, candidates=action.candidates, policy=action.policy)
 
 
-def _edited(sample: Sample, content: Content, by: str) -> Sample:
+def _edited(sample: Sample, content: Content) -> Sample:
     """A sample with other content, without what models said and scored with the earlier one."""
     same = asked_of(content) == asked_of(sample.content)
     return _next(
         sample,
         "revision" if sample.state == "standardised" else sample.state,
         content=content,
-        writers=_with(sample.writers, by),
         predictions=_still_answering(sample, content),
         difficulty=sample.difficulty if same else "",
     )
@@ -481,10 +492,11 @@ def _review(sample: Sample, action: SubmitReview | SubmitVerdicts, by: str, at: 
 
 def _with_review(sample: Sample, review: Review) -> Sample:
     now = replace(sample, reviews=(*sample.reviews, review))
-    if len(now.current_reviews) < REVIEWS:
+    policy = policy_of(sample)
+    if len(now.current_reviews) < policy.reviews:
         return now
     passed = all(review.verdict == "pass" for review in now.current_reviews)
-    return _next(now, "accepted" if passed else "adjudication")
+    return _next(now, "accepted" if passed else "adjudication" if policy.adjudicated else "reconstruct")
 
 
 def _ruling(sample: Sample, state: State, ruling: Ruling) -> Sample:

@@ -4,11 +4,24 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
@@ -35,6 +48,7 @@ from fathom.studio.schema import (
     texts,
     unique,
 )
+from fathom.studio.staffing import Staff, check_staff
 from fathom.studio.states import (
     RefusedError,
     StaleError,
@@ -54,10 +68,13 @@ from fathom.studio.types import (
     DocumentState,
     Note,
     Person,
+    PolicyName,
+    Reconstruct,
     ReviewDocument,
     Sample,
     SetIntake,
     SetPerson,
+    SetPolicy,
     State,
     StudioDocument,
 )
@@ -145,9 +162,14 @@ class Store(Database):
                 end = _locked(connection)
                 row = connection.execute(select(samples.c.body).where(samples.c.id == checked.sample)).one_or_none()
                 before = None if row is None else from_json(Sample, row.body)
+                staff = lists.staff(connection)
+                if isinstance(checked, Create | Reconstruct):
+                    checked = replace(checked, policy=staff.policy)
                 entry = new_entry(end, now(), by.name, checked)
                 try:
-                    after = apply(before, checked, _person(connection, by), entry.at)
+                    person = _person(connection, by)
+                    after = apply(before, checked, person, entry.at)
+                    check_staff(before, checked, person, staff)
                     if faults := faults_against(before, checked, after, self.tasks):
                         raise FaultyError(after, faults)
                 except (StaleError, RefusedError):
@@ -205,6 +227,18 @@ class Store(Database):
             end = _locked(connection)
             filled = connection.execute(select(documents.c.id).limit(1)).one_or_none() is not None
             check_intake(action, _intake(connection), _person(connection, by), filled=filled)
+            _append(connection, new_entry(end, now(), by.name, action))
+
+    def set_policy(self, policy: PolicyName, by: Person = AT_SERVER) -> None:
+        """Chooses how samples are reviewed that begin a round from now on.
+
+        Raises:
+            RefusedError: It is not allowed.
+        """
+        action = from_record(SetPolicy, {"policy": policy})
+        with clear_errors(), self.engine.begin() as connection:
+            end = _locked(connection)
+            check_right("administrator", _person(connection, by), operator=True)
             _append(connection, new_entry(end, now(), by.name, action))
 
     def review_document(self, action: ReviewDocument, by: Person, was: DocumentState | None = None) -> StudioDocument:
@@ -271,7 +305,7 @@ class Store(Database):
 
     # Reading
 
-    def rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+    def rows(self, query: Select[Any] | CompoundSelect[Any]) -> Sequence[Row[Any]]:
         """The rows of a query."""
         with clear_errors(), self.reading.connect() as connection:
             return connection.execute(query).all()
@@ -329,16 +363,33 @@ class Store(Database):
             waiting_for: Without those that this person may not decide on; those that they selected come first.
             offset: How many to leave out.
         """
-        asked = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
+        only = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset=offset, limit=limit)
+        return self.matches(only)
+
+    def matches(self, asked: ListQuery) -> list[ListedSample]:
+        """Samples as lists show them, the longest untouched first."""
+        asked = replace(asked, limit=min(asked.limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
 
     def counts(self) -> dict[State, int]:
         """Number of samples by state."""
         return dict(self._at_head("counts", lists.counts))
 
+    def combinations(self) -> list[tuple[str, str, int]]:
+        """Tasks, languages and lengths of which there are samples, in order."""
+        return list(self._at_head("combinations", lists.tasks))
+
     def available(self) -> dict[tuple[str, int], int]:
         """Number of available documents by language and length bucket, without those nearly equal to another."""
         return dict(self._at_head("available", lists.available))
+
+    def staff(self) -> Staff:
+        """The people and the policy."""
+        return self._at_head("staff", lists.staff)
+
+    def stuck(self) -> list[ListedSample]:
+        """Samples with which nobody can go on but by another round, or another person, the longest untouched first."""
+        return list(self._at_head("stuck", lists.stuck))
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
         with clear_errors(), self.reading.connect() as connection:

@@ -63,6 +63,9 @@ Decision: TypeAlias = Literal["accept", "reconstruct"]
 """An expert's decision on a sample with a negative review."""
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
+PolicyName: TypeAlias = Literal["two", "three", "four", ""]
+"""How many people make samples; see ``fathom.studio.policies``. "" where nobody chose one."""
+
 AuditVerdict: TypeAlias = Literal["pass", "attributes", "answer", "problem"]
 """The verdict of an audit: what is wrong, attributes (task, requirement and the like), the answer, or both."""
 AUDIT_VERDICTS: tuple[AuditVerdict, ...] = get_args(AuditVerdict)
@@ -283,6 +286,7 @@ class Sample:
         rulings: Experts' decisions of all rounds.
         difficulty: Tier from runs of models; "" before.
         updated: Time of the last action.
+        policy: How it is reviewed in this round.
     """
 
     id: Text
@@ -303,6 +307,7 @@ class Sample:
     rulings: Items[Ruling] = ()
     difficulty: Text = ""
     updated: Text = ""
+    policy: PolicyName = ""
 
     @property
     def current_reviews(self) -> tuple[Review, ...]:
@@ -358,7 +363,7 @@ class SampleAction:
 
 @dataclass(frozen=True, slots=True)
 class Create(SampleAction):
-    """A new sample with its first candidates; version 0."""
+    """A new sample with its first candidates; version 0. The store fills in its policy."""
 
     words: ClassVar = ActionWords("began the sample")
     version: Count = field(default=0, kw_only=True)
@@ -367,6 +372,7 @@ class Create(SampleAction):
     bucket: Count
     documents: Items[Text]
     candidates: Items[Candidate] = ()
+    policy: PolicyName = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,10 +401,17 @@ class SetDifficulty(SampleAction):
 
 @dataclass(frozen=True, slots=True)
 class Select(SampleAction):
-    """Chooses a candidate."""
+    """Chooses a candidate, also another one than before."""
 
     words: ClassVar = ActionWords("selected a draft", "select", "Selected: now edit it.", stays=True)
     candidate: Text
+
+
+@dataclass(frozen=True, slots=True)
+class NoneFits(SampleAction):
+    """No candidate fits, and the document is left for another one: the sample ends."""
+
+    words: ClassVar = ActionWords("found that no draft fits", "none_fits", "Here is the next document.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,9 +498,13 @@ class Adjudicate(SampleAction):
 
 @dataclass(frozen=True, slots=True)
 class Reconstruct(SampleAction):
-    """Begins the next round of a sample that must be reconstructed."""
+    """Begins the next round of a sample that must be reconstructed, or with which nobody else can go on.
+
+    The store fills in the policy of the round.
+    """
 
     words: ClassVar = ActionWords("began the next round", "reconstruct", "A new round has begun.", stays=True)
+    policy: PolicyName = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,6 +566,14 @@ class SetIntake:
 
 
 @dataclass(frozen=True, slots=True)
+class SetPolicy:
+    """How samples are reviewed that begin a round from now on."""
+
+    words: ClassVar = ActionWords("chose how samples are reviewed")
+    policy: PolicyName
+
+
+@dataclass(frozen=True, slots=True)
 class SetPerson:
     """A new account, or another role or activity of one."""
 
@@ -579,6 +604,7 @@ Action: TypeAlias = (
     | AddPredictions
     | SetDifficulty
     | Select
+    | NoneFits
     | Write
     | Edit
     | SubmitForReview
@@ -595,6 +621,6 @@ Action: TypeAlias = (
 ACTIONS: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
 """Actions by name, as in the log."""
 
-Event: TypeAlias = Action | AddDocument | ReviewDocument | SetIntake | SetPerson | Note
+Event: TypeAlias = Action | AddDocument | ReviewDocument | SetIntake | SetPolicy | SetPerson | Note
 EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 """Everything that the log records, by name."""

@@ -19,7 +19,7 @@ from fathom.plugins.names import chosen
 from fathom.printing import readable, several
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafts
-from fathom.studio.critique import CRITIQUE, Critique, criticise
+from fathom.studio.critique import CRITIQUE, DEPTH, Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
 from fathom.studio.drafting import TOGETHER, DraftSettings, draft
 from fathom.studio.exports import Collection, item_name
@@ -35,11 +35,13 @@ from fathom.studio.intake import (
     rules_of,
     sketch_of,
 )
+from fathom.studio.log import NoteEntry
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
 from fathom.studio.states import RefusedError, StaleError, asked_of
 from fathom.studio.store import AT_SERVER, NEARLY_EQUAL, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks, tasks_folder
+from fathom.studio.trials import TRIAL, is_trial, to_try, trial_note
 from fathom.studio.types import (
     STATES,
     Action,
@@ -341,6 +343,8 @@ def predict_samples(
 ) -> AskSummary:
     """Have models answer the questions of samples, for mining and the closed-book check; done ones are not repeated.
 
+    In state ``drafted`` they answer the candidates that others drafted; see ``fathom.studio.trials``.
+
     Args:
         models: The models; the limit of cost of each holds for all together.
         closed_book: Whether to ask without the documents.
@@ -349,8 +353,7 @@ def predict_samples(
     waiting = [
         (asking, sample)
         for asking in models
-        for sample in collection.samples
-        if lacks_answer(sample, asking.model, closed_book=closed_book)
+        for sample in questions_for(asking.model, collection.samples, store.notes(topic=TRIAL), closed_book=closed_book)
     ]
     done = 0
     failed: list[str] = []
@@ -358,7 +361,10 @@ def predict_samples(
 
     def keep(sample: Sample, prediction: Prediction) -> None:
         nonlocal done
-        if why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
+        if is_trial(sample):
+            store.note(trial_note(sample, prediction, find_task(tasks, sample.task)), AT_SERVER)
+            done += 1
+        elif why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
             failed.append(f"{prediction.model}: sample {sample.id}: the answer is not stored: {why}")
         else:
             done += 1
@@ -399,6 +405,20 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
         return ""
 
 
+def questions_for(
+    model: str, samples: Sequence[Sample], trials: Sequence[NoteEntry], *, closed_book: bool
+) -> list[Sample]:
+    """The samples, and candidates of others as samples, that a model has not answered yet.
+
+    Args:
+        model: Its name.
+        trials: Notes on candidates that were answered.
+        closed_book: Whether it is asked without the documents.
+    """
+    own = [sample for sample in samples if lacks_answer(sample, model, closed_book=closed_book)]
+    return own + to_try(samples, trials, model, closed_book=closed_book)
+
+
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
     """Whether a sample has a question that a model has not answered yet."""
     answered = any(
@@ -414,6 +434,7 @@ def critique_samples(
     objector: Asking | None,
     *,
     states: Sequence[State],
+    depth: int = DEPTH,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Critique, ...]:
     """Have models criticise answers; each critique is a note on its sample. Done ones are not repeated.
@@ -421,6 +442,7 @@ def critique_samples(
     Args:
         critic: The model that makes claims.
         objector: The model that checks them; None for none. The limit of cost of each holds for both together.
+        depth: Levels of critique; see ``critique.criticise``.
     """
     collection = collection_of(store, tasks, states=states)
     known = {(note.note.subject, _version_of(note.note)) for note in store.notes(topic=CRITIQUE)}
@@ -436,7 +458,7 @@ def critique_samples(
             limited(critic, critic.settings.max_cost, costs),
             objector and limited(objector, objector.settings.max_cost, costs),
         )
-        for critique in criticise(samples[start : start + TOGETHER], collection, *models):
+        for critique in criticise(samples[start : start + TOGETHER], collection, *models, depth):
             if not critique.notes or critique.claims:
                 store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)
             critiques.append(critique)

@@ -1,7 +1,7 @@
 """Make long-context samples together: documents, drafts, reviews and exports in a web app."""
 
 NAMES = (
-    *("init", "serve", "users", "add-documents", "tasks", "draft", "predict", "critique", "difficulty"),
+    *("init", "serve", "users", "policy", "add-documents", "tasks", "draft", "predict", "critique", "difficulty"),
     *("export", "import"),
     *("stats", "audit", "backup", "restore"),
 )

@@ -15,8 +15,9 @@ from fathom.commands.studio.shared import (
     libraries,
     opened,
 )
-from fathom.options.declare import command, given, opt, unset
+from fathom.options.declare import at_least, command, given, opt, unset
 from fathom.printing import several
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.studio.critique import Critique
@@ -29,6 +30,14 @@ class CritiqueOptions(Models):
     objector: Annotated[
         str | None, opt("Model that checks the claims against their quotes.", metavar="PROVIDER/NAME")
     ] = None
+    depth: Annotated[
+        int,
+        opt(
+            "Levels: 1 for claims alone, 2 with objections, 3 with what the critic says of these, and so on in turn, "
+            "about claims on which the two differ; at most 9.",
+            check=at_least(1),
+        ),
+    ] = 2
     states: States = given("expert_review")
     tasks: TasksFolder = unset
 
@@ -45,17 +54,23 @@ def studio_critique(options: CritiqueOptions) -> "tuple[Critique, ...]":
     """
     with libraries():
         from fathom.studio.asking import plan_requests
-        from fathom.studio.critique import CRITIQUE_TOKENS
+        from fathom.studio.critique import CRITIQUE_TOKENS, DEPTH, MOST_DEPTH
         from fathom.studio.work import critique_samples, states_of, tasks_of
     critic = asking_of(options.critic, options)
     objector = asking_of(options.objector, options) if options.objector else None
+    if options.depth > MOST_DEPTH:
+        raise FathomError(f"`depth` {options.depth}: expected at most {MOST_DEPTH}")
+    if options.depth > DEPTH and objector is None:
+        raise FathomError(f"`depth` {options.depth}: needs a second model; name it with `objector`")
     states = states_of(options.states)
     with opened(options.store) as store:
         tasks = tasks_of(options.store, options.tasks)
         lengths = [sample.bucket for sample in store.samples(states=states)]
         if options.confirm and not options.confirm(plan_requests([critic], lengths, cap=CRITIQUE_TOKENS)):
             return ()
-        return critique_samples(store, tasks, critic, objector, states=states, progress=options.progress)
+        return critique_samples(
+            store, tasks, critic, objector, states=states, depth=options.depth, progress=options.progress
+        )
 
 
 class Line(CritiqueOptions, Asking, Json, kw_only=True):
@@ -84,10 +99,13 @@ def main(line: Line) -> int:
             "claim": claim.kind,
             "about": claim.text if claim.component is None else f"component {claim.component + 1}",
             "reason": claim.reason,
-            "objection": objection.stand if objection else None,
+            "objection": replies[0].stand if replies else None,
+            "levels": 1 + len(replies),
+            "stands": replies[-1].stand if replies else None,
         }
         for critique in critiques
-        for claim, objection in zip(critique.claims, critique.objections, strict=True)
+        for place, claim in enumerate(critique.claims)
+        for replies in [critique.replies_to(place)]
     ]
     if records:
         print_records(records, denominator="none")

@@ -3,7 +3,7 @@
 import sys
 from contextlib import closing
 from dataclasses import KW_ONLY
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fathom.commands.studio.shared import STORE, Store, libraries
 from fathom.options.declare import Options, command, opt
@@ -21,6 +21,10 @@ class InitOptions(Options):
             metavar="NAME",
         ),
     ] = "tekken"
+    policy: Annotated[
+        Literal["two", "three", "four"],
+        opt("How samples are reviewed, by how many people make them; see fathom studio policy."),
+    ] = "four"
 
 
 @command(InitOptions)
@@ -40,6 +44,7 @@ def studio_init(options: InitOptions) -> str:
         if people.listed():
             raise FathomError(f"`store` {options.store}: there is a studio already; give another folder or database")
         settle_intake(store, options.tokenizer)
+        store.set_policy(options.policy)
         return people.add(options.administrator, "administrator")
 
 
@@ -49,6 +54,7 @@ def main(line: InitOptions) -> None:
     print(password)
     print(
         f"this is the password of {line.administrator}; keep it, the studio has only its hash\n"
+        f"policy: {line.policy} people (fathom studio policy says what that means, and changes it)\n"
         f"next: fathom studio serve --store {line.store}",
         file=sys.stderr,
     )

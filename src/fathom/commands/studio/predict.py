@@ -42,23 +42,27 @@ def studio_predict(options: PredictOptions) -> "AskSummary":
     """Have models answer the questions of samples, for the answer review and the closed-book check.
 
     Reviewers are shown components that models give and the reference lacks, never the models' scores. Answers that are
-    there already are not repeated.
+    there already are not repeated. With --states drafted, models answer the candidates that others drafted; who selects
+    one sees how many are right, with the documents and closed-book.
 
     Needs the extra studio of fathom-eval.
     """
     with libraries():
         from fathom.benchmarks.pro.tasks import OUTPUT_TOKENS
         from fathom.studio.asking import plan_requests
-        from fathom.studio.work import AskSummary, lacks_answer, predict_samples, states_of, tasks_of
+        from fathom.studio.trials import TRIAL
+        from fathom.studio.work import AskSummary, predict_samples, questions_for, states_of, tasks_of
     models = [asking_of(model, options) for model in options.models]
     states = states_of(options.states)
     with opened(options.store) as store:
         tasks = tasks_of(options.store, options.tasks)
-        lengths = [
-            0 if options.closed_book else sample.bucket
-            for sample in store.samples(states=states)
-            if any(lacks_answer(sample, model, closed_book=options.closed_book) for model in options.models)
-        ]
+        samples, trials = list(store.samples(states=states)), store.notes(topic=TRIAL)
+        asked = {
+            sample.id: 0 if options.closed_book else sample.bucket
+            for model in options.models
+            for sample in questions_for(model, samples, trials, closed_book=options.closed_book)
+        }
+        lengths = list(asked.values())
         if options.confirm and not options.confirm(plan_requests(models, lengths, cap=OUTPUT_TOKENS)):
             return AskSummary(0, (), 0.0)
         return predict_samples(

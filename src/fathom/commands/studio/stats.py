@@ -16,10 +16,23 @@ OVER: Mapping[str, Denominator] = {"agreement": "shared", "audit": "scored", "qu
 class StatsOptions(Json):
     store: Store = STORE
     by: Annotated[
-        Literal["state", "sample", "task", "origin", "quota", "agreement", "audit", "quality"],
+        Literal[
+            "state",
+            "sample",
+            "task",
+            "origin",
+            "quota",
+            "agreement",
+            "audit",
+            "quality",
+            "annotator",
+            "background",
+            "comment",
+        ],
         opt(
             "Time and cost by state, sample or task; time by origin and length; quota: what is there and missing of "
-            "each task, language and length; agreement of reviewers; audit: shares that are right; quality: ratings."
+            "each task, language and length; agreement of reviewers; audit: shares that are right; quality: ratings; "
+            "annotator: what each person did; background: who they are, as counts; comment: all comments."
         ),
     ] = "state"
     hourly: Annotated[

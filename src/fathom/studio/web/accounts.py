@@ -6,8 +6,10 @@ from typing import Any
 from starlette.responses import Response
 
 from fathom.server.answers import AnswerError
+from fathom.studio.annotators import CHOICES, profile_of
 from fathom.studio.log import Entry
 from fathom.studio.people import SESSION_SECONDS, LoginError, ThrottledError
+from fathom.studio.policies import POLICIES
 from fathom.studio.states import RefusedError
 from fathom.studio.types import ROLES, Role
 from fathom.studio.web.visit import Visit
@@ -127,6 +129,16 @@ def change_user(visit: Visit) -> Response:
     return visit.to("/users", "saved")
 
 
+def set_policy(visit: Visit) -> Response:
+    """Chooses how samples are reviewed that begin a round from now on."""
+    _check_recent(visit)
+    chosen = next((name for name in POLICIES if name and name == visit.form.text("policy")), None)
+    if chosen is None:
+        return _users(visit, wrong="choose a policy")
+    visit.store.set_policy(chosen, visit.me)
+    return visit.to("/users", "saved")
+
+
 def log_page(visit: Visit) -> Response:
     """What everybody did, the newest first, and the head of the chain."""
     entries = visit.store.log(before=visit.number("before"), limit=LOGGED)
@@ -143,7 +155,8 @@ def hidden(visit: Visit, entries: list[Entry]) -> list[Entry]:
 
 
 def _account(visit: Visit, status: int = 200, wrong: str = "") -> Response:
-    return visit.page("account", status, wrong=wrong, sessions=visit.people.sessions(visit.me.name))
+    about = {"profile": profile_of(visit.store, visit.me.name), "choices": CHOICES}
+    return visit.page("account", status, wrong=wrong, sessions=visit.people.sessions(visit.me.name), **about)
 
 
 def _check_recent(visit: Visit) -> None:
@@ -158,7 +171,9 @@ def _check_recent(visit: Visit) -> None:
 
 def _users(visit: Visit, wrong: str = "", made: tuple[str, str] | None = None) -> Response:
     status = 400 if wrong else 200
-    return visit.page("users", status, users=visit.people.listed(), roles=ROLES, wrong=wrong, made=made)
+    staff = visit.store.staff()
+    about = {"staff": staff, "policies": POLICIES, "wrong": wrong, "made": made}
+    return visit.page("users", status, users=visit.people.listed(), roles=ROLES, **about)
 
 
 def _role(visit: Visit) -> Role:

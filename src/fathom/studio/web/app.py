@@ -27,7 +27,7 @@ from fathom.studio.people import LoginError, People, ThrottledError
 from fathom.studio.states import RefusedError
 from fathom.studio.store import MissingError, Store
 from fathom.studio.types import DOCUMENT_STATES, STATES, Role
-from fathom.studio.web import accounts, documents, progress, ratings, samples
+from fathom.studio.web import accounts, desk, documents, progress, ratings, samples
 from fathom.studio.web.receiving import close
 from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Settings, Visit, known, with_form
 from fathom.types import FathomError
@@ -63,15 +63,22 @@ ROUTES = (
     Route("POST", "/account/password", "reader", accounts.change_password),
     Route("POST", "/account/confirm", "reader", accounts.confirm),
     Route("POST", "/account/sessions", "reader", accounts.end_sessions),
+    Route("POST", "/account/profile", "reader", desk.change_profile),
+    Route("GET", "/annotators", "annotator", desk.annotators_page),
     Route("GET", "/users", "administrator", accounts.users_page),
     Route("POST", "/users", "administrator", accounts.add_user),
     Route("POST", "/users/{name}", "administrator", accounts.change_user),
+    Route("POST", "/policy", "administrator", accounts.set_policy),
     Route("GET", "/log", "administrator", accounts.log_page),
     Route("GET", "/", "reader", samples.queue),
     Route("GET", "/samples/{id}", "reader", samples.sample_page),
     Route("GET", "/samples/{id}/history", "reader", samples.history),
     Route("POST", "/samples", "annotator", samples.create),
     Route("POST", "/samples/{id}/claims", "annotator", samples.decide_on_claim),
+    Route("POST", "/samples/{id}/assigned", "annotator", desk.take),
+    Route("POST", "/samples/{id}/comments", "annotator", desk.write_comment),
+    Route("POST", "/samples/{id}/merge", "annotator", samples.merge_draft),
+    Route("POST", "/samples/{id}/open", "annotator", desk.note_open),
     Route("POST", "/samples/{id}/{form}", "annotator", samples.act),
     Route("POST", "/drafts/{subject}/{form}", "annotator", samples.save_draft),
     Route("GET", "/documents", "reader", documents.listed),

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from fathom.studio.critique import CRITIQUE, CRITIQUE_DECISION, OUTCOMES, Claim, ClaimDecision, Critique, Objection
+from fathom.studio.critique import (
+    CRITIQUE,
+    CRITIQUE_DECISION,
+    OUTCOMES,
+    Claim,
+    ClaimDecision,
+    Critique,
+    Objection,
+    stands,
+)
 from fathom.studio.log import Entry
 from fathom.studio.records import as_record, canonical, from_json
 from fathom.studio.states import RefusedError, sees_claims
@@ -33,7 +42,7 @@ class ClaimView:
     Attributes:
         critique: Number of the critique's entry in the log.
         place: Place of the claim in the critique.
-        objection: What a second model says of it; None if none did.
+        replies: What models said of it, level by level: a second one, then both in turn.
         version: Version of the sample that it is about.
         outdated: Whether the sample was edited since.
         decisions: What people decided, each person's last.
@@ -43,7 +52,7 @@ class ClaimView:
     critique: int
     place: int
     claim: Claim
-    objection: Objection | None
+    replies: tuple[Objection, ...]
     version: int
     outdated: bool
     decisions: tuple[ClaimDecisionBy, ...]
@@ -51,8 +60,8 @@ class ClaimView:
 
     @property
     def stands(self) -> bool:
-        """Whether no objection says that it fails."""
-        return self.objection is None or self.objection.stand != "fails"
+        """Whether it does not fail by what was said last."""
+        return stands(self.replies)
 
 
 def claims_of(visit: Visit, sample: Sample) -> tuple[ClaimView, ...]:
@@ -73,7 +82,7 @@ def claims_of(visit: Visit, sample: Sample) -> tuple[ClaimView, ...]:
     claims = []
     for entry in notes:
         critique = from_json(Critique, entry.note.body)
-        for place, (claim, objection) in enumerate(zip(critique.claims, critique.objections, strict=True)):
+        for place, claim in enumerate(critique.claims):
             decisions_here = [
                 decision
                 for decision in decided
@@ -83,7 +92,7 @@ def claims_of(visit: Visit, sample: Sample) -> tuple[ClaimView, ...]:
             if sample.state == "adjudication":
                 decisions_here = [replace(decision, by="") for decision in decisions_here]
             outdated = critique.version <= last
-            where = entry.number, place, claim, objection, critique.version, outdated
+            where = entry.number, place, claim, critique.replies_to(place), critique.version, outdated
             claims.append(ClaimView(*where, tuple(decisions_here), mine))
     return tuple(sorted(claims, key=lambda claim: (claim.outdated, not claim.stands)))
 

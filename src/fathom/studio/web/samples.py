@@ -8,17 +8,23 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
+from fathom.studio.assignments import AtWork, assigned_to, assigning_role, at_work, can_do
+from fathom.studio.candidates import merged
+from fathom.studio.comments import COMMENT, CommentBy, comments_of
 from fathom.studio.faults import REFERENCES, STANDARDISED, faults_of, faults_of_sample
 from fathom.studio.intake import bucket_of
-from fathom.studio.lists import ListedSample
+from fathom.studio.lists import ListedSample, ListQuery
 from fathom.studio.log import Entry
+from fathom.studio.policies import policy_of
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
-from fathom.studio.states import RefusedError, StaleError, may, states_waiting_for, visible, why_not
+from fathom.studio.staffing import outlook, why_not_now
+from fathom.studio.states import DECIDING, RefusedError, StaleError, may, states_waiting_for, visible
 from fathom.studio.statistics import efforts, total
-from fathom.studio.store import Draft, new_id
+from fathom.studio.store import PAGE, Draft, new_id
 from fathom.studio.tasks import guideline_of, proposed_prompts
+from fathom.studio.trials import TRIAL, trial_counts
 from fathom.studio.types import STATES, Component, Content, Create, Edit, Evidence, Sample, State, SubmitForReview
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
@@ -31,6 +37,9 @@ from fathom.types import FathomError
 SHOWN = 50
 TO_AUDIT = "to_audit"
 """Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
+FOR_EXPERT = "for_expert"
+"""What waits for an expert, as a filter of the queue beside the states."""
+EXPERT_STATES: tuple[State, ...] = ("expert_review", "adjudication")
 MOST_MINED = 50
 """Components of models that a reviewer decides on; the models' whole answers have the rest."""
 EMPTY_ROWS = 2
@@ -40,41 +49,66 @@ ASKED: frozenset[State] = frozenset({"expert_review", "standardised", *STANDARDI
 
 
 def queue(visit: Visit) -> Response:
-    """What waits for this person, or all samples of one state."""
-    state, offset = visit.query("state"), visit.number("offset")
-    filters: dict[str, Any] = {"task": visit.query("task"), "language": visit.query("language")}
-    if state in STATES:
-        wanted: dict[str, Any] = {"states": [state]}
-    elif state == TO_AUDIT and may(visit.me.role, "expert"):
-        return _to_audit(visit, filters, offset)
-    else:
-        state = ""
-        wanted = {"states": states_waiting_for(visit.me.role) or STATES, "waiting_for": visit.me.name}
-    return _queue(
-        visit, visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1), state, filters, offset
+    """What waits for this person, what waits for an expert, what is assigned to them, or all samples of one state."""
+    state, mine = visit.query("state"), visit.query("assigned") == "me"
+    asked = ListQuery(
+        task=visit.query("task"),
+        language=visit.query("language"),
+        bucket=visit.number("bucket"),
+        words=visit.query("words"),
+        offset=visit.number("offset"),
+        limit=SHOWN + 1,
     )
+    me = visit.me.name
+    assigned = tuple(assigned_to(visit.store, me))
+    if mine:
+        return _queue(visit, visit.store.matches(replace(asked, ids=assigned)) if assigned else [], state, asked)
+    if state in STATES:
+        return _queue(visit, visit.store.matches(replace(asked, states=(state,))), state, asked)
+    if state == FOR_EXPERT:
+        return _queue(visit, visit.store.matches(replace(asked, states=EXPERT_STATES)), state, asked)
+    if state == TO_AUDIT and may(visit.me.role, "expert"):
+        histories = visit.histories.all()
+        ids = tuple(id for id in audits_of(visit).waiting if me not in histories[id].barred)
+        return _queue(visit, visit.store.matches(replace(asked, ids=ids)) if ids else [], state, asked)
+    wanted = replace(asked, states=states_waiting_for(visit.me.role) or STATES, waiting_for=me)
+    first = visit.store.matches(replace(wanted, ids=assigned)) if assigned and not asked.offset else []
+    rest = [listed for listed in visit.store.matches(wanted) if listed.id not in assigned]
+    return _queue(visit, first + rest, "", asked)
 
 
-def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
-    """The samples of the audit sample that this person may audit."""
-    waiting = audits_of(visit).waiting
-    histories = visit.histories.all()
-    ids = [id for id in waiting if visit.me.name not in histories[id].barred]
-    listed = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
-    return _queue(visit, listed, TO_AUDIT, filters, offset)
-
-
-def _queue(visit: Visit, listed: list[ListedSample], state: str, filters: dict[str, Any], offset: int) -> Response:
+def _queue(visit: Visit, listed: list[ListedSample], state: str, asked: ListQuery) -> Response:
+    shown = without_authors(visit, listed[:SHOWN])
+    present = at_work(visit.store, [sample.id for sample in shown])
+    who = {sample.id: _names_at_work(visit, sample, present[sample.id]) for sample in shown}
+    # What others have taken comes last: two people would do the same.
+    shown.sort(key=lambda sample: (visit.me.name not in who[sample.id][:1], bool(who[sample.id])))
+    filters = {name: getattr(asked, name) or "" for name in ("task", "language", "bucket", "words")}
+    counts = visit.store.counts()
     return visit.page(
         "queue",
-        samples=without_authors(visit, listed[:SHOWN]),
-        counts=visit.store.counts(),
+        samples=shown,
+        at_work={id: "; ".join(names) for id, names in who.items()},
+        counts=counts,
+        for_expert=sum(counts.get(name, 0) for name in EXPERT_STATES),
+        stuck=[] if state or asked.offset else visit.store.stuck(),
+        lacks=visit.store.staff().lacks,
+        combinations=visit.store.combinations(),
         states=STATES,
         state=state,
+        mine=visit.query("assigned") == "me",
         filters=filters,
-        offset=offset,
-        more=offset + SHOWN if len(listed) > SHOWN else 0,
+        more=asked.offset + SHOWN if len(listed) > SHOWN else 0,
     )
+
+
+def _names_at_work(visit: Visit, sample: ListedSample, present: AtWork) -> tuple[str, ...]:
+    """Who has a sample, oneself first; without the names of others where they are hidden."""
+    me, named = visit.me.name, sample.state not in DECIDING
+    have = present.assigned
+    others = [name if named else "somebody" for name in have if name != me]
+    opening = [f"{name if named else 'somebody'} has it open" for name in present.open if name not in (me, *have)]
+    return (*((me,) if me in have else ()), *others, *opening)
 
 
 def sample_page(visit: Visit) -> Response:
@@ -149,6 +183,8 @@ def act(visit: Visit) -> Response:
     except (RefusedError, RecordError) as error:
         return _refused(visit, visit.store.sample(sample.id), name, form, error)
     visit.store.drop_drafts(visit.me.name, sample.id)
+    if name == "none_fits":
+        return _next_document(visit, sample)
     if hands_over:
         try:
             # What they have just saved: if somebody else has edited it since, they look at that first.
@@ -159,6 +195,42 @@ def act(visit: Visit) -> Response:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
     return visit.to(f"/samples/{sample.id}" if FORMS[name].words.stays else "/", name)
+
+
+def _next_document(visit: Visit, sample: Sample) -> Response:
+    """The next draft like a sample over other documents, or a new sample over one that has none like it."""
+    alike = ListQuery(("drafted",), sample.task, sample.language, sample.bucket, limit=PAGE)
+    for listed in visit.store.matches(alike):
+        if not set(visit.store.sample(listed.id).documents) & set(sample.documents):
+            return visit.to(f"/samples/{listed.id}", "none_fits")
+    available = visit.store.documents(state="available", language=sample.language, bucket=sample.bucket)
+    ids = [listed.id for listed in visit.store.matches(replace(alike, states=()))]
+    used = {id for other in visit.store.samples(ids=ids) for id in other.documents}
+    others = [document.id for document in available if not document.duplicate_of and document.id not in used]
+    if not others:
+        return visit.to("/", "no_document")
+    action = Create(new_id(), sample.task, sample.language, sample.bucket, (others[0],))
+    return visit.to(f"/samples/{visit.store.act(action, visit.me).id}", "none_fits")
+
+
+def merge_draft(visit: Visit) -> Response:
+    """Adds what another draft has and the sample lacks: components of the answer, rationale and solution.
+
+    Raises:
+        AnswerError: There is no such draft.
+    """
+    sample, form = visit.store.sample(visit.path("id")), visit.form
+    other = next((draft.content for draft in sample.candidates if draft.id == form.text("candidate")), None)
+    if other is None:
+        raise AnswerError(404, "there is no such draft; reload the page")
+    action = Edit(sample.id, form.number("version"), merged(sample.content, other), seconds=form.seconds)
+    try:
+        visit.store.act(action, visit.me)
+    except StaleError:
+        return _merge(visit, visit.store.sample(sample.id), "select", Form())
+    except (RefusedError, RecordError) as error:
+        return _refused(visit, visit.store.sample(sample.id), "select", Form(), error)
+    return visit.to(f"/samples/{sample.id}", "edit")
 
 
 def decide_on_claim(visit: Visit) -> Response:
@@ -188,7 +260,8 @@ def save_draft(visit: Visit) -> Response:
 
 
 def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> Response:
-    reasons = {name: why_not(sample, kind, visit.me) for name, kind in FORMS.items()}
+    staff = visit.store.staff()
+    reasons = {name: why_not_now(sample, kind, visit.me, staff) for name, kind in FORMS.items()}
     may_do = {name: not reason for name, reason in reasons.items()}
     blind = rates(visit, sample)
     seen = without_origin(sample) if blind else visible(sample, visit.me)
@@ -213,6 +286,14 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         blind=blind,
         documents=[visit.store.document(id) for id in sample.documents],
         can=may_do,
+        trials=trial_counts(visit.store.notes(topic=TRIAL, subject=sample.id)) if sample.state == "drafted" else {},
+        policy=policy_of(sample),
+        outlook=outlook(sample, staff),
+        able=can_do(sample, staff, visit.me.name),
+        comments=[]
+        if blind
+        else comments_of(sample, visit.store.notes(topic=COMMENT, subject=sample.id), visit.me.name),
+        people_at_work=_people_at_work(visit, sample),
         reasons=reasons,
         forms=form,
         edited=edited,
@@ -252,6 +333,25 @@ def _is_unchanged(visit: Visit, action: Edit, sample: Sample) -> bool:
     thinking, answering = _own_prompts(sample.content, standard)
     shown = replace(sample.content, prompt_thinking=thinking, prompt_answering=answering)
     return action.version == sample.version and action.content in (sample.content, shown)
+
+
+def _comments(visit: Visit, sample: Sample) -> tuple[CommentBy, ...]:
+    return comments_of(sample, visit.store.notes(topic=COMMENT, subject=sample.id), visit.me.name)
+
+
+def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
+    """Who has a sample assigned and open; only how many others where names are hidden."""
+    me, named = visit.me.name, sample.state not in DECIDING
+    present = at_work(visit.store, [sample.id])[sample.id]
+    may_assign = may(visit.me.role, assigning_role(sample))
+    others = [name for name in present.assigned if name != me]
+    opening = [name for name in present.open if name != me]
+    return {
+        "mine": me in present.assigned,
+        "assigned": others if named or may_assign else ["somebody"] * len(others),
+        "open": opening if named else ["somebody else"] * bool(opening),
+        "may_assign": may_assign,
+    }
 
 
 def _merge(visit: Visit, sample: Sample, name: str, form: Form) -> Response:

@@ -30,7 +30,7 @@ from fathom.studio.store import Store
 from fathom.studio.tasks import StudioTask
 from fathom.studio.types import Person, Role
 from fathom.studio.web.receiving import close, pieces_of, receive_files
-from fathom.studio.web.words import NOTICES, deed, language, standing
+from fathom.studio.web.words import NOTICES, STEPS, deed, language, standing
 
 COOKIE = "fathom-studio"
 PAGES = Path(__file__).parent / "pages"
@@ -189,6 +189,7 @@ def templates() -> Environment:
     rules: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
     environment = Environment(loader=FileSystemLoader(PAGES), auto_reload=False, **rules)
     environment.globals["notices"] = NOTICES
+    environment.globals["steps"] = STEPS
     environment.filters["plain"] = printable
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["label"] = lambda name: str(name).replace("_", " ")
@@ -225,9 +226,9 @@ def mined_key(text: str) -> str:
 
 
 @lru_cache(maxsize=KEPT_ROWS)
-def _row(listed: ListedSample, state: str) -> Markup:
+def _row(listed: ListedSample, state: str, at_work: str = "") -> Markup:
     """A sample in the queue. Rows are kept because most requests show the same; they show nothing but these values."""
-    return Markup(templates().get_template("row.html").render(one=listed, state=state))
+    return Markup(templates().get_template("row.html").render(one=listed, state=state, at_work=at_work))
 
 
 def _record(value: Any) -> str:

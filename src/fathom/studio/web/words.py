@@ -7,10 +7,26 @@ from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
 from fathom.printing import printable
 from fathom.studio.log import Entry
 from fathom.studio.store import NEARLY_EQUAL
-from fathom.studio.types import ACTIONS, EVENTS, Note, StudioDocument
+from fathom.studio.types import ACTIONS, EVENTS, Note, State, StudioDocument
 
+STEPS: Mapping[State, str] = {
+    "drafted": "Select or write",
+    "selected": "Edit and hand over",
+    "expert_review": "Expert: pass or return",
+    "revision": "Revise",
+    "standardised": "Check the prompts",
+    "answer_review": "Review the answer",
+    "adjudication": "Expert: decide",
+    "reconstruct": "Begin the next round",
+    "accepted": "Done",
+    "audited": "Done",
+    "rejected": "Done",
+}
+"""What is done next with a sample in a state."""
 NOTES: Mapping[str, str] = {
     "account": "changed how an account logs in",
+    "comment": "commented",
+    "trial": "answered a draft",
     "critique": "added claims of a model",
     "critique-decision": "decided on a claim",
     "demo": "made the demo",
@@ -18,6 +34,11 @@ NOTES: Mapping[str, str] = {
 }
 """What somebody did, by the topic of a note."""
 NOTICES: Mapping[str, str] = {form: kind.words.notice for kind in ACTIONS.values() if (form := kind.words.form)} | {
+    "assign": "Assigned.",
+    "release": "It is free for others.",
+    "comment": "Your comment is stored.",
+    "profile": "Saved.",
+    "no_document": "That draft is closed. No other document of this language and length is available.",
     "claim": "Your decision is stored.",
     "rate": "Your rating is stored.",
     "saved": "Saved.",

@@ -19,6 +19,25 @@ if (reading) {
 }
 if (document.getElementById("add") || document.getElementById("compliance")) import("./documents.js");
 
+const atWork = document.querySelector("[data-open]");
+
+// Says that this page is open, and shows who else has it open.
+async function sayOpen() {
+  if (document.hidden) return;
+  const body = new URLSearchParams({ csrf: document.body.dataset.csrf });
+  const answer = await fetch(atWork.dataset.open, { method: "POST", body }).catch(() => null);
+  if (!answer?.ok) return;
+  const { open } = await answer.json();
+  const words = open.length ? `${open.join(", ")} ${open.length > 1 ? "have" : "has"} this open.` : "";
+  const place = atWork.querySelector(".open-now");
+  if (place.textContent !== words) place.textContent = words;
+}
+
+if (atWork) {
+  sayOpen();
+  setInterval(sayOpen, 30_000);
+}
+
 let prefix = "";
 
 function move(step) {
