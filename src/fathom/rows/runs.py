@@ -20,6 +20,7 @@ from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score
 from fathom.rows.table import RowSources, RowsTable
 from fathom.runfile.manifest import FILE, no_run, read_manifest
 from fathom.runfile.progress import status
+from fathom.runfile.servers import checkpoints, server_words, stated_in
 from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
 from fathom.suites.registry import task_name
@@ -77,8 +78,9 @@ def scan(
     """Read run folders, rows files and results of other programs as one table.
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
-    ``variant``: the run's own variant (its label, ``thinking``), the settings that differ, the server's address if
-    nothing else differs, and the name of the folder if even that is the same, with those above it that tell it apart.
+    ``variant``: the run's own variant (its label, ``thinking``), the settings that differ, the checkpoints that their
+    servers name, the server's address if nothing else differs, and the name of the folder if even that is the same,
+    with those above it that tell it apart.
     Suites with equal names but different content get part of their fingerprint added to their name.
     Duplicate replies (a run and the rows file made from it) count once.
 
@@ -237,6 +239,15 @@ def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:
     return [("Fingerprint of the suite", ", ".join(hashes))] if hashes else []
 
 
+def servers(paths: Iterable[Path]) -> list[tuple[str, str]]:
+    """What the servers of runs stated of themselves, as settings; none without runs on servers that say it."""
+    stated: dict[str, list[str]] = {}
+    for path in run_folders(paths):
+        manifest = read_manifest(path)
+        stated.setdefault(str(manifest["model"]), []).extend(map(server_words, stated_in(manifest.get("observed"))))
+    return [(f"Server of {model}", "; ".join(dict.fromkeys(words))) for model, words in stated.items() if words]
+
+
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: expected {' or '.join(RULES)}")
@@ -354,15 +365,31 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
         for path, chosen in settings.items():
             settled = (setting_text(name, chosen) for name in differing)
             variants[path] = ", ".join(filter(None, (variants[path], *settled, flags[path])))
+
+    def same_run(path: Path, manifest: Mapping[str, Any]) -> object:
+        return manifest["model"], variants[path], manifest.get("suite")
+
+    for fellows in _grouped(manifests, same_run):
+        for path, name in _differing_checkpoints(fellows).items():
+            variants[path] = ", ".join(filter(None, (variants[path], name)))
     # A server may move between runs, so its address is not a setting; but the same run on two servers is two runs.
-    for fellows in _grouped(
-        manifests, lambda path, manifest: (manifest["model"], variants[path], manifest.get("suite"))
-    ):
+    for fellows in _grouped(manifests, same_run):
         if len({manifest.get("base_url") for manifest in fellows.values()}) > 1:
             for path, manifest in fellows.items():
                 address = setting_text("base_url", manifest)
                 variants[path] = f"{variants[path]}, {address}" if variants[path] else address
     return variants
+
+
+def _differing_checkpoints(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
+    """What servers stated of the checkpoint that they served under one name, if it differs; {} if not."""
+    stated = {path: checkpoints(manifest.get("observed")) for path, manifest in manifests.items()}
+    named = {path: " and ".join(names) for path, names in stated.items() if names}
+    if len(set(named.values())) < 2:
+        return {}
+    # Without the hashes of their paths where names are enough.
+    short = {path: re.sub(r"#[0-9a-f]{8}", "", name) for path, name in named.items()}
+    return short if len(set(short.values())) == len(set(named.values())) else named
 
 
 def _differing_flags(lines: Mapping[Path, str | None]) -> dict[Path, str]:

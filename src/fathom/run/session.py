@@ -180,6 +180,11 @@ class Session:
             await self._work_at_once(self._jobs(jobs))
             self._work.progress(self._state())
 
+    @property
+    def asked(self) -> int:
+        """Replies that this process received."""
+        return self._asked
+
     def summary(self) -> RunSummary:
         """The final state."""
         self._totals = self._ledger.totals()

@@ -7,6 +7,7 @@ from pathlib import Path
 from fathom.printing import readable
 from fathom.runfile.batches import waiting
 from fathom.runfile.manifest import read_manifest
+from fathom.runfile.servers import checkpoints, server_words, stated_in
 from fathom.runfile.serving import asked_in, is_of_system, notes_on_server
 from fathom.runfile.store import peek
 from fathom.runfile.worker import is_alive
@@ -127,6 +128,7 @@ class RunStatus:
         server: Sentences on what replies show about the server.
         asked_again: Replies that were asked for more than once.
         scores: The scores by length so far, if they are known.
+        served: What the servers that were asked state of themselves, a line each.
     """
 
     folder: Path
@@ -148,6 +150,7 @@ class RunStatus:
     server: tuple[str, ...] = ()
     asked_again: int = 0
     scores: tuple[ScoreSoFar, ...] = ()
+    served: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
@@ -157,6 +160,7 @@ class RunStatus:
         eta = f", about {self.eta / 60:.0f} minutes left" if self.eta else ""
         return {
             "model": self.model,
+            **({"served by": "; then ".join(self.served)} if self.served else {}),
             "suite": self.suite,
             "replies": f"{self.finished:,} of {self.total:,} ({counts})",
             "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
@@ -190,6 +194,8 @@ def status(folder: Path) -> RunStatus:
         since = min((row.worker.started for row in living), default=now)
         recent, again = store.finished_since(since), store.asked_again()
         server = () if is_of_system(folder) else tuple(map(str, notes_on_server(store.served(), asked_in(manifest))))
+    if len(several := checkpoints(manifest.get("observed"))) > 1:
+        server += (f"the server served {', then '.join(several)} under one name; run each in a folder of its own",)
     finished = totals.finished
     total = max([finished, *(row.planned for row in rows)])
     rate = recent / max(now - since, 1e-3) if living and recent else None
@@ -211,4 +217,5 @@ def status(folder: Path) -> RunStatus:
         in_batches=sum(batch.requests for batch in waiting(folder)),
         server=server,
         asked_again=again,
+        served=tuple(map(server_words, stated_in(manifest.get("observed")))),
     )
