@@ -361,6 +361,10 @@ def main(line: MeasureOptions) -> int:
     def say(text: str) -> None:
         print(as_typed(text))
 
+    def step(text: str) -> None:
+        if not line.quiet or text.startswith(" "):
+            say(text)
+
     panel = None if line.quiet else Panel(line.model, None if line.judge == "none" else line.judge)
     with progress_bar("building", line.quiet) as building:
         made = measure.body(
@@ -369,13 +373,14 @@ def main(line: MeasureOptions) -> int:
                 progress=panel and panel.progress,
                 watch=panel and panel.watch,
                 building=building,
-                tell=say,
+                tell=step,
             )
         )
     if made is None:
         return 0
-    print()
-    print_scores(made.results)
+    if not line.quiet:
+        print()
+        print_scores(made.results)
     shown = (
         made.summary.answers
         or [reason for reason in made.summary.unmeasured if reason.subject]

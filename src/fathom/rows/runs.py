@@ -271,22 +271,34 @@ def scorer_failures(folder: Path, seconds: float) -> tuple[str, ...]:
         FathomError: The folder holds no run, or its files are damaged.
     """
     manifest, end = read_manifest(folder), time.monotonic() + seconds
-    failed, scored = [], 0
+    details, whole = list[tuple[str, str]](), True
     with suppress(MissingLibraryError):
         try:
             loading.use_again(manifest["suite"].get("plugins"), folder)
         except FathomError:
             return ()
         for stored in replies(folder):
-            detail = score_reply(stored, RULES[0]).score.detail
-            scored += 1
-            if detail.startswith(SCORER_FAILED):
-                failed.append((str(manifest["model"]), "", stored.sample, detail, "scorer_error"))
+            details.append((stored.sample, score_reply(stored, RULES[0]).score.detail))
             if time.monotonic() > end:
+                whole = False
                 break
+    return failure_sentences(str(manifest["model"]), details, whole=whole)
+
+
+def failure_sentences(model: str, details: Sequence[tuple[str, str]], *, whole: bool) -> tuple[str, ...]:
+    """A sentence without a full stop for each exception that a scorer raised.
+
+    Args:
+        model: Name of the model.
+        details: Sample and ``detail`` of each score.
+        whole: Whether these are all of a run.
+    """
+    failed = [
+        (model, "", sample, detail, "scorer_error") for sample, detail in details if detail.startswith(SCORER_FAILED)
+    ]
     columns = ["model", "variant", "sample", "detail", "outcome"]
     errors = scorer_errors(pl.DataFrame(failed, schema=dict.fromkeys(columns, pl.String), orient="row"))
-    part = f", of the first {scored:,} replies" if time.monotonic() > end else ""
+    part = "" if whole else f", of the first {len(details):,} replies"
     return tuple(f"{error}{part}" for error in errors)
 
 

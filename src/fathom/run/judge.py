@@ -5,6 +5,7 @@ kind, and a run can be judged by one of each.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from fathom.plugins import loading
 from fathom.printing import readable
 from fathom.run.cases.model import CaseModel, case_settings, open_case_client
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCases
+from fathom.run.session import not_watched
 from fathom.runfile.judgements import Spent, case_of
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.settings import JudgeSettings
@@ -73,6 +75,7 @@ def judge(
     confirm: Callable[[JudgePlan], bool] | None = None,
     progress: Callable[[JudgeProgress], None] | None = None,
     tell: Callable[[str], None] | None = None,
+    watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched,
 ) -> JudgeSummary:
     """Judge the replies of a run; repeating the call judges only what is missing.
 
@@ -89,6 +92,7 @@ def judge(
         confirm: Called with the plan before any request; False stops. None skips it.
         progress: Called after every judgement.
         tell: Called with a line about each batch.
+        watch: Entered with the run folder and the number of connections while requests are sent.
 
     Returns:
         The final state.
@@ -113,7 +117,8 @@ def judge(
             client, plan = judge.open(), judge.plan(waiting)
             if confirm is not None and not confirm(plan):
                 return _summary(judge, state, stopped="not confirmed", hints=hints)
-            state = judge.ask(waiting, client, progress=progress, tell=tell)
+            with watch(folder, settings.max_connections):
+                state = judge.ask(waiting, client, progress=progress, tell=tell)
             hints = (*hints, *_hints_after(state))
     except FathomError as error:
         raise error.renamed(model_base_url="judge_base_url", model="judge") from None

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
 from fathom.run.options import check_choice
-from fathom.run.session import Work
+from fathom.run.session import Work, not_watched
 from fathom.runfile.manifest import check_run, describe_run, join_run
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.settings import LikelihoodSettings
@@ -71,6 +72,7 @@ def likelihood(
     tell: Callable[[str], None] | None = None,
     confirm: Callable[[LikelihoodPlan], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched,
 ) -> RunSummary:
     """Answer the ordering questions of a suite by how likely a model finds the texts (Ada-LEval, 4.5.1).
 
@@ -88,6 +90,7 @@ def likelihood(
         tell: Called with a description of the remaining work before the first text.
         confirm: Called with the remaining work before the first text; False stops.
         progress: Called after every reply.
+        watch: Entered with the run folder and the number of connections while requests are sent.
 
     Returns:
         The final state.
@@ -123,7 +126,7 @@ def likelihood(
     once = Retry(retries=0, timeout=math.inf)
     connections = 1 if local else settings.max_connections
     terms = Terms(price, connections, once, settings.max_tokens_total, settings.max_cost)
-    work = _work(questions, terms, progress)
+    work = replace(_work(questions, terms, progress), watch=watch)
     client = (
         GoldClient(backend, questions.target)
         if way == GOLD
