@@ -13,6 +13,7 @@ import polars as pl
 
 from fathom.plugins import loading
 from fathom.plugins.extras import MissingLibraryError
+from fathom.printing import several
 from fathom.rows.origins import differing_settings, origin_of, read_origin, setting_text
 from fathom.rows.parts import ReadOptions
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
@@ -206,8 +207,7 @@ def unread_files(paths: Iterable[Path]) -> list[str]:
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     missed = {suite["fingerprint"]: (suite["name"], suite.get("unread_files") or 0) for suite in suites}
     return [
-        f"{count:,} file{'s' if count > 1 else ''} of the documents of {name} could not be read; manifest.json of the "
-        "suite names them"
+        f"{several(count, 'file')} of the documents of {name} could not be read; manifest.json of the suite names them"
         for name, count in missed.values()
         if count
     ]
@@ -218,8 +218,8 @@ def questions_left_out(paths: Iterable[Path]) -> list[str]:
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     counts = {suite["fingerprint"]: (suite["name"], suite.get("questions_left_out") or 0) for suite in suites}
     return [
-        f"{count:,} question{'s' if count > 1 else ''} about the documents of {name} "
-        f"{'are' if count > 1 else 'is'} not asked; questions_left_out.csv of the suite has the reasons"
+        f"{several(count, 'question is', 'questions are')} not asked about the documents of {name}; "
+        "questions_left_out.csv of the suite has the reasons"
         for name, count in counts.values()
         if count
     ]

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.runfile.batches import waiting
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.servers import checkpoints, server_words, stated_in
@@ -155,7 +155,7 @@ class RunStatus:
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
         counts = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none yet"
-        unknown = f", and {self.unpriced:,} replies of unknown price" if self.unpriced else ""
+        unknown = f", and {several(self.unpriced, 'reply')} of unknown price" if self.unpriced else ""
         rate = f", {self.rate:.2f} replies a second" if self.rate else ""
         eta = f", about {self.eta / 60:.0f} minutes left" if self.eta else ""
         return {
@@ -165,9 +165,9 @@ class RunStatus:
             "replies": f"{self.finished:,} of {self.total:,} ({counts})",
             "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
             "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
-            "working": f"{self.alive} processes{rate}{eta}",
+            "working": f"{several(self.alive, 'process', 'processes')}{rate}{eta}",
             **({"scores": ", ".join(map(str, self.scores))} if self.scores else {}),
-            **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
+            **({"batches": f"{several(self.in_batches, 'request')} at the provider"} if self.in_batches else {}),
             **({"asked more than once": f"{self.asked_again:,} of {self.finished:,}"} if self.asked_again else {}),
             **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),
             **({"server": "; ".join(self.server)} if self.server else {}),

@@ -16,7 +16,7 @@ import polars as pl
 
 from fathom.models.prices import total_cost
 from fathom.plugins.names import chosen
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafts
 from fathom.studio.critique import CRITIQUE, Critique, criticise
@@ -236,7 +236,7 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     choices = _choices(plan, available, store.intake().tolerance)
     if not choices:
         others = len(store.documents(state="collected", language=plan.language))
-        waiting = f"; {others} documents wait for their compliance review" if others else ""
+        waiting = f"; {several(others, 'document')} not reviewed for compliance yet" if others else ""
         raise FathomError(
             f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}"
             f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another `language` or "

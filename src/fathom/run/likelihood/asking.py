@@ -17,6 +17,7 @@ from fathom.models.proxies import check_proxy
 from fathom.models.retry import Retry
 from fathom.models.settings import Limits
 from fathom.plugins import loading
+from fathom.printing import several
 from fathom.run.engine import Terms, check_cost, check_limit, ignore
 from fathom.run.executors import recorded, work_on
 from fathom.run.likelihood.client import GOLD, TIED, GoldClient, LikelihoodClient, Method, how_many, too_many
@@ -56,10 +57,10 @@ class LikelihoodPlan:
     def __str__(self) -> str:
         """One line."""
         price = "unknown price" if self.cost_most is None else f"at most ${self.cost_most:,.2f}"
-        done = f"; {self.finished:,} replies exist already" if self.finished else ""
+        done = f"; {several(self.finished, 'reply exists', 'replies exist')} already" if self.finished else ""
         return (
-            f"{self.samples:,} samples, {self.requests:,} texts of at most {self.tokens:,} tokens (suite's tokenizer), "
-            f"{price if self.cost_most != 0 else 'free of charge'}{done}"
+            f"{several(self.samples, 'sample')}, {several(self.requests, 'text')} of at most {self.tokens:,} tokens "
+            f"(suite's tokenizer), {price if self.cost_most != 0 else 'free of charge'}{done}"
         )
 
 
