@@ -87,7 +87,8 @@ class GoldChecks:
             (self.disagreeing, "with answers without a common word about the same document"),
         ):
             if names:
-                yield f"{task.name}: {several(len(names), 'question')} {what}: {', '.join(map(_quoted, names[:SHOWN]))}{_more(names)}"
+                counted = several(len(names), "question")
+                yield f"{task.name}: {counted} {what}: {', '.join(map(_quoted, names[:SHOWN]))}{_more(names)}"
 
     def check(self, task: Task, pool: CandidatePool) -> CandidatePool:
         """Check the gold texts of a task.
