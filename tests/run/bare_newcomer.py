@@ -1,5 +1,7 @@
-"""A newcomer types the README word by word where there is nothing: the wheel with its own libraries in an empty
-environment, an empty home, no variables and no checkout. ``make newcomer`` runs it; ``make test`` does not, for minutes.
+"""A newcomer types the README word by word where there is nothing but the wheel with its own libraries.
+
+An empty environment, an empty home, no variables and no checkout. ``make newcomer`` runs it; it takes minutes, so that
+``make test`` does not.
 """
 
 from __future__ import annotations
