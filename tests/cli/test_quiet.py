@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from command_line import Call
+from fathom.run import status
 
 
 @pytest.fixture
@@ -42,3 +45,23 @@ def test_a_quiet_measurement_prints_its_answer_and_its_report_only(call: Call, s
     sentence, report = [line for line in out.splitlines() if not line.startswith(" ")]
     assert sentence.startswith("fathom/lexical ")
     assert report.startswith("measured/report.html: the report; fathom browse measured/run")
+
+
+def test_status_says_first_whether_a_run_goes_on(call: Call, suite: str) -> None:
+    call("run", suite, "--model", "fathom/lexical", "--out", "run", "--quiet")
+    code, out, _ = call("status", "run")
+    assert (code, out.splitlines()[0].rstrip()) == (0, "state    finished")
+    state = status(Path("run"))
+    made: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"finished": 3}, "stopped; the same command resumes"),
+        ({"in_batches": 2, "finished": 2}, "waiting for batches; the same command collects them"),
+        ({"alive": 1, "eta": 61.0}, "running, 1 process, about 1 minute left"),
+        ({"alive": 2, "rate": 0.5, "eta": 20.0}, "running, 2 processes, 0.50 replies a second"),
+    )
+    for facts, words in made:
+        assert next(iter(replace(state, **facts).facts().items())) == ("state", words)
+
+
+def test_a_folder_of_runs_that_is_given_for_a_run_names_one(call: Call, suite: str) -> None:
+    call("run", suite, "--model", "fathom/lexical", "--out", "runs/run", "--quiet")
+    assert "runs: no run here, but a folder of runs; give one of them, such as runs/run" in call("status", "runs")[2]

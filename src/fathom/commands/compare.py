@@ -105,7 +105,7 @@ def compare(options: CompareOptions) -> "Compared":
 
 def main(line: CompareOptions) -> None:
     """Print the sentence, the tables, and what to do next."""
-    from fathom.options.terminal import print_json, tell
+    from fathom.options.terminal import print_json, tell_next
     from fathom.report.terminal import show
 
     compared = compare.body(line)
@@ -122,10 +122,9 @@ def main(line: CompareOptions) -> None:
     if line.out is not None:
         print(line.out)
     else:
-        tell(f"{_command(line)} -o {PAGE} writes a page with the curves")
+        print(f"next: {_command(line)} -o {PAGE}")
     if sources:
-        browse = shlex.join(["fathom", "browse", *map(str, sources), "--only", "differ"])
-        tell(f"{browse} shows the replies that differ")
+        tell_next("browse", *sources, "--only", "differ")
 
 
 def _paths_and_names(sources: Sequence[str]) -> tuple[list[Path], list[str]]:

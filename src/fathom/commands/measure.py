@@ -48,7 +48,7 @@ QUICK_HERE = Size(4096, 1)
 
 class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
     model: Annotated[
-        str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...; local for a small one that needs no key.")
+        str, arg("openai/NAME, vllm/NAME, hf/PATH ..., as for fathom run; local for a small one that needs no key.")
     ]
     documents: Annotated[MaybePath, arg("Your documents: a folder or a file; by default a corpus is generated.")] = (
         unset

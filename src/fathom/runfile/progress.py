@@ -156,22 +156,34 @@ class RunStatus:
         """What the command prints: each fact by its name."""
         counts = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none yet"
         unknown = f", and {several(self.unpriced, 'reply')} of unknown price" if self.unpriced else ""
-        rate = f", {self.rate:.2f} replies a second" if self.rate else ""
-        eta = f", about {self.eta / 60:.0f} minutes left" if self.eta else ""
         return {
+            "state": self._state,
             "model": self.model,
             **({"served by": "; then ".join(self.served)} if self.served else {}),
             "suite": self.suite,
             "replies": f"{self.finished:,} of {self.total:,} ({counts})",
             "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
             "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
-            "working": f"{several(self.alive, 'process', 'processes')}{rate}{eta}",
             **({"scores": ", ".join(map(str, self.scores))} if self.scores else {}),
             **({"batches": f"{several(self.in_batches, 'request')} at the provider"} if self.in_batches else {}),
             **({"asked more than once": f"{self.asked_again:,} of {self.finished:,}"} if self.asked_again else {}),
             **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),
             **({"server": "; ".join(self.server)} if self.server else {}),
         }
+
+    @property
+    def _state(self) -> str:
+        """Whether it goes on, and what to do if it does not."""
+        if self.alive:
+            rate = f", {self.rate:.2f} replies a second" if self.rate else ""
+            minutes = round((self.eta or 0) / 60)
+            left = f", about {several(minutes, 'minute')} left" if minutes else ""
+            return f"running, {several(self.alive, 'process', 'processes')}{rate}{left}"
+        if self.in_batches:
+            return "waiting for batches; the same command collects them"
+        if self.finished < self.total or self.counts.get("error"):
+            return "stopped; the same command resumes"
+        return "finished"
 
 
 def status(folder: Path) -> RunStatus:
