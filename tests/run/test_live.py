@@ -342,3 +342,20 @@ def test_a_panel_that_knows_no_request_takes_the_time_left_from_its_counts() -> 
     now = panel._now()
     assert now is not None
     assert now.left == pytest.approx(10, rel=0.1)
+
+
+def test_a_part_of_the_replies_of_a_run_is_not_shown_as_if_it_were_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panels, "FIRST_LOOK", 0.0)
+    monkeypatch.setattr(panels, "SHARE", 1e9)
+    panel = Panel("my-model", terminal=False)
+    panel.progress(counts(12))
+    monkeypatch.setattr(panels, "STEP", -1.0)
+    panel._look(folder, 4, time.monotonic() - 5)
+    assert panel._now() == Live(12, 12, tokens_in=10, tokens_out=1, cost=0.0)
+    monkeypatch.setattr(panels, "STEP", 60.0)
+    panel._look(folder, 4, time.monotonic() - 5)
+    now = panel._now()
+    assert now is not None
+    assert sum(row.finished for row in now.lengths) == 12

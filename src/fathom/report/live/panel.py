@@ -52,7 +52,7 @@ class Panel:
         self._state: Live | None = None
         self._at = 0.0
         self._lines: list[str] = []
-        self._left_out = False
+        self._left_out = self._read = False
         self._shown: Shown | None = None
 
     def progress(self, state: Progress) -> None:
@@ -87,7 +87,7 @@ class Panel:
                     self._shown.stop()
             # The next folder is another run.
             self._reader = self._state = self._progress = self._first = None
-            self._lines, self._left_out = [], False
+            self._lines, self._left_out, self._read = [], False, False
 
     def _guarded(self, show: Callable[..., None], *about: object) -> None:
         with suppress(Exception):
@@ -139,8 +139,10 @@ class Panel:
         with self._losing_the_reader():
             reader = self._open(folder, connections)
             if reader is not None:
-                reader.read(None if whole else time.monotonic() + STEP)
-                self._take(reader.state(self._total()))
+                # Of a run with many replies already, a part would be shown as if there were no more.
+                self._read = reader.read(None if whole else time.monotonic() + STEP) or self._read
+                if self._read:
+                    self._take(reader.state(self._total()))
 
     @contextmanager
     def _losing_the_reader(self) -> Iterator[None]:
