@@ -12,9 +12,8 @@ from fathom.commands.run import Judge
 from fathom.commands.shared import Asking, Confirm, OnReply, Watch
 from fathom.models.settings import Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, fields_of, hidden, line_only, opt, unset
-from fathom.options.values import MaybePath, Several
+from fathom.options.values import MaybePath, Several, Tokens
 from fathom.storage.atomic import whole_file
-from fathom.suites.settings import Lengths
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -56,7 +55,9 @@ class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
     _: KW_ONLY
     quick: Annotated[bool, opt("Few items, lengths up to 8k.")] = False
     thorough: Annotated[bool, opt("Twice the items, lengths up to 128k.")] = False
-    lengths: Lengths = unset
+    lengths: Annotated[
+        Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192); default: those that fit the window.")
+    ] = unset
     items: Annotated[
         int | None, opt("Items per task, the same ones at every length; by default 25.", check=at_least(1))
     ] = None
