@@ -120,6 +120,7 @@ def test_a_run_records_what_its_server_states(tmp_path: Path, server: str) -> No
         go(make_suite(tmp_path, 2), running, tmp_path / "run")
         assert running.asked == list(facts)  # nothing that another server would be asked
     assert facts_of(tmp_path / "run") == [recorded]
+    assert status(tmp_path / "run").served == tuple(filter(None, (server_words(recorded),)))
     assert "/home" not in (tmp_path / "run" / "run.json").read_text().replace(str(tmp_path), "")
 
 
@@ -181,3 +182,10 @@ def test_two_checkpoints_under_one_name_are_told_apart(tmp_path: Path) -> None:
     report = api.report([tmp_path / "runs"], "-")
     assert [line["variant"] for line in report.numbers()["ranking"]] == ["step-1", "step-2"]
     assert "vLLM 0.11.0 serves step-1#" in report.text("html")
+
+
+def test_a_server_is_named_in_a_line_or_not_at_all() -> None:
+    assert server_words({"window": 8000}) == ""
+    assert server_words({"model": "m", "window": 8000}) == "the server serves m, 8,000 tokens"
+    assert server_words({"software": "Ollama", "version": "1", "weights": "ab"}) == "Ollama 1 serves ab"
+    assert server_words({"software": "vLLM", "window": "8000"}) == "vLLM"

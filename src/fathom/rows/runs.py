@@ -21,7 +21,7 @@ from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score
 from fathom.rows.table import RowSources, RowsTable
 from fathom.runfile.manifest import FILE, no_run, read_manifest
 from fathom.runfile.progress import status
-from fathom.runfile.servers import checkpoints, server_words, stated_in
+from fathom.runfile.servers import checkpoints, server_lines
 from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
 from fathom.suites.registry import task_name
@@ -244,7 +244,7 @@ def servers(paths: Iterable[Path]) -> list[tuple[str, str]]:
     stated: dict[str, list[str]] = {}
     for path in run_folders(paths):
         manifest = read_manifest(path)
-        stated.setdefault(str(manifest["model"]), []).extend(map(server_words, stated_in(manifest.get("observed"))))
+        stated.setdefault(str(manifest["model"]), []).extend(server_lines(manifest.get("observed")))
     return [(f"Server of {model}", "; ".join(dict.fromkeys(words))) for model, words in stated.items() if words]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from fathom.printing import readable, several
 from fathom.runfile.batches import waiting
 from fathom.runfile.manifest import read_manifest
-from fathom.runfile.servers import checkpoints, server_words, stated_in
+from fathom.runfile.servers import checkpoints, server_lines
 from fathom.runfile.serving import asked_in, is_of_system, notes_on_server
 from fathom.runfile.store import peek
 from fathom.runfile.worker import is_alive
@@ -229,5 +229,5 @@ def status(folder: Path) -> RunStatus:
         in_batches=sum(batch.requests for batch in waiting(folder)),
         server=server,
         asked_again=again,
-        served=tuple(map(server_words, stated_in(manifest.get("observed")))),
+        served=server_lines(manifest.get("observed")),
     )

@@ -52,13 +52,21 @@ def checkpoints(observed: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 
 def server_words(facts: Mapping[str, Any]) -> str:
-    """A server in one line, such as "vLLM 0.11.0 serves step-2000#1f3a9c02, 8,192 tokens".
+    """A server in one line, such as "vLLM 0.11.0 serves step-2000#1f3a9c02, 8,192 tokens"; "" without its name.
 
     Args:
         facts: What it states.
     """
     software = printable(" ".join(str(facts[name]) for name in ("software", "version") if facts.get(name)))
-    served = checkpoint(facts)
+    served, window = checkpoint(facts), facts.get("window")
     words = f"{software or 'the server'} serves {served}" if served else software
-    window = facts.get("window")
-    return ", ".join(filter(None, (words, f"{window:,} tokens" if isinstance(window, int) else "")))
+    return f"{words}, {window:,} tokens" if words and isinstance(window, int) else words
+
+
+def server_lines(observed: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The servers of a run in words.
+
+    Args:
+        observed: ``observed`` of ``run.json``.
+    """
+    return tuple(filter(None, map(server_words, stated_in(observed))))
