@@ -19,7 +19,7 @@ from fathom.run import status
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.servers import server_words
 
-FOLDER = "/home/ada/checkpoints/"
+FOLDER = "/data/checkpoints/"
 
 
 class StatingServer(ScriptedServer):
@@ -121,7 +121,7 @@ def test_a_run_records_what_its_server_states(tmp_path: Path, server: str) -> No
         assert running.asked == list(facts)  # nothing that another server would be asked
     assert facts_of(tmp_path / "run") == [recorded]
     assert status(tmp_path / "run").served == tuple(filter(None, (server_words(recorded),)))
-    assert "/home" not in (tmp_path / "run" / "run.json").read_text().replace(str(tmp_path), "")
+    assert "/data" not in (tmp_path / "run" / "run.json").read_text().replace(str(tmp_path), "")
 
 
 HOSTILE: list[Mapping[str, object]] = [
