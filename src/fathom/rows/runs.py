@@ -218,8 +218,8 @@ def questions_left_out(paths: Iterable[Path]) -> list[str]:
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     counts = {suite["fingerprint"]: (suite["name"], suite.get("questions_left_out") or 0) for suite in suites}
     return [
-        f"{several(count, f'question about the documents of {name} is', f'questions about the documents of {name} are')} "
-        "not asked; questions_left_out.csv of the suite has the reasons"
+        f"{several(count, 'question')} about the documents of {name} {'is' if count == 1 else 'are'} not asked; "
+        "questions_left_out.csv of the suite has the reasons"
         for name, count in counts.values()
         if count
     ]

@@ -1,4 +1,4 @@
-"""What a server states of the checkpoint that it serves, asked once for each run, beside the first requests.
+"""What a server states of the checkpoint that it serves, asked once its first reply has come.
 
 The name in a request says little: two checkpoints are often served under one. Servers say more in places of their own,
 which the list of models names by its ``owned_by``.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SECONDS = 3.0
 """Time limit of all requests here together: a run does not wait longer for them at its end."""
-_PAUSE = 0.2
+_PAUSE = 0.05
 _CHARACTERS = 120
 _LOCAL_PATH = re.compile(r"^[/~.]|^[A-Za-z]:|/.*/|[?#]|\.gguf$|://")
 """Of the names of a hub, which have at most one slash, nothing is hidden."""
@@ -61,11 +61,11 @@ async def _note(folder: Path, client: Client, replied: Callable[[], bool]) -> No
     # fathom knows what it serves itself, and providers do not tell.
     if settings is None or server is None or context_of(client) is not None or address_of(settings) is None:
         return
+    while not replied():
+        await asyncio.sleep(_PAUSE)
     with suppress(TimeoutError, FathomError):
         async with asyncio.timeout(SECONDS):
             facts = await stated_facts(*server)
-        while not replied():
-            await asyncio.sleep(_PAUSE)
         note_server(folder, facts)
 
 

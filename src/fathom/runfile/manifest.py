@@ -215,7 +215,7 @@ def no_run(path: Path, file: str = FILE) -> FathomError:
         return FathomError(
             f"{path}: a suite, which has no replies yet; run it first: fathom run {path} --model PROVIDER/NAME"
         )
-    runs = sorted(found.parent for depth in ("*", "*/*") for found in path.glob(f"{depth}/{file}"))
+    runs = sorted(run.parent for depth in ("*", "*/*") for run in path.glob(f"{depth}/{file}"))
     if runs:
         return FathomError(f"{path}: no run here, but a folder of runs; give one of them, such as {runs[0]}")
     return FathomError(f"{path}: no run here ({file} is missing); expected a folder written by fathom run")
