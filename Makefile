@@ -7,7 +7,7 @@ PYTHON ?= python3
 DEMO := demo
 DEMO_TITLE := Three offline baselines
 
-.PHONY: help demo test quick site test-models test-kvpress test-ray lint tools lint-project clean
+.PHONY: help demo newcomer test quick site test-models test-kvpress test-ray lint tools lint-project clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -29,6 +29,9 @@ demo: $(VENV)/installed  ## build a suite from the generated corpus, run three o
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical" --out $(DEMO)/lexical
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical?window=4k&truncate=middle" --out $(DEMO)/lexical-4k
 	$(BIN)/fathom report $(DEMO)/guess $(DEMO)/lexical $(DEMO)/lexical-4k --out report.html --title "$(DEMO_TITLE)"
+
+newcomer: $(VENV)/tested  ## type the commands of the README where nothing but the wheel is installed
+	$(BIN)/pytest -n 0 -rs tests/run/bare_newcomer.py
 
 test: $(VENV)/tested  ## run the whole test suite
 	$(BIN)/pytest

@@ -99,7 +99,7 @@ def test_questions_without_a_unique_answer_are_named_and_stay() -> None:
     assert checks.shared == ["Who owned it?"]
     assert checks.disagreeing == ["And who else?"]
     notes = list(checks.notes(get_task("single_doc_qa")))
-    assert notes[0].startswith('single_doc_qa: 1 questions are asked of several documents with different answers: "Who')
+    assert notes[0].startswith('single_doc_qa: 1 question asked of several documents with different answers: "Who')
 
 
 def test_published_records_are_counted_and_used_unchanged() -> None:
@@ -219,7 +219,7 @@ def test_errata_leave_out_questions_of_tables_and_those_with_the_answers_of_two(
     errata.write_text(f'["{name}"]\nsource = "mine"\nfault = "ambiguous"\nreason = "several"\n')
     found = made(tmp_path / "suite", corpus, errata=[str(errata)], **options)
     assert asked not in {one.asked for one in open_suite(found.folder).samples()}
-    assert "single_doc_qa: 1 questions are in the errata (ambiguous); left out" in found.manifest["notes"]
+    assert "single_doc_qa: 1 question is in the errata (ambiguous); left out" in found.manifest["notes"]
     named = [one for one in found.manifest["gold"]["single_doc_qa/en"]["questions"] if one["question"] == asked]
     assert {one["fault"] for one in named} == {"errata: ambiguous"}
 

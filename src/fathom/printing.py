@@ -57,8 +57,9 @@ def _escaped(line: str) -> str:
 
 
 def several(number: int, noun: str, plural: str = "") -> str:
-    """ "1 model", "3 models", "4,608 replies"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    """ "1 model", "3 models", "4,608 replies"; the plural is given where "s" or "ies" does not make it."""
+    regular = f"{noun[:-1]}ies" if noun.endswith("y") and not noun.endswith(("ay", "ey")) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural or regular}"
 
 
 def pieces(text: str) -> list[str]:

@@ -163,7 +163,7 @@ def test_a_partial_run_is_not_complete(tmp_path: Path, suite: Path, checks: Chec
         make_run(tmp_path / "task", suite, [sample for sample in samples if sample.task == "passkey"], judge=False)
     )
     assert checked.complete
-    assert "all 6 samples of 1 tasks" in words(checked)
+    assert "6 samples of 1 task" in words(checked)
     assert "tasks that were not run: kv_retrieval" in words(checked)
 
 

@@ -207,7 +207,7 @@ def test_replies_that_are_missing_are_counted_and_said_and_leave_no_score() -> N
     (entry,) = found.entries["made"]
     assert dict(entry.outcomes) == {"answered": 1, "unanswered": 1, "missing": 1}
     assert entry.cells["find", 0] is None
-    assert found.notes == ["m: 1 replies to find are missing, so that it has no rank (not judged yet)"]
+    assert found.notes == ["m: 1 reply to find missing, so that it has no rank (not judged yet)"]
 
 
 def test_suites_without_a_board_are_named() -> None:

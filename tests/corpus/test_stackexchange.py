@@ -168,7 +168,7 @@ def test_missing_and_repeated_posts_are_reported(tmp_path: Path) -> None:
     assert [thread.id.rpartition(":")[2] for thread in threads] == ["3"]
     said = sorted((problem.line or 0, problem.reason.split(";")[0]) for problem in problems)
     assert said == [
-        (0, "1 answers whose question is missing"),
+        (0, "1 answer whose question is missing"),
         (3, "question 1: its accepted answer 99 is missing"),
         (6, "duplicate post 3"),
         (8, "answer 5 has no ParentId"),

@@ -216,7 +216,7 @@ def test_scanned_pages_among_others_are_a_problem(tmp_path: Path) -> None:
     corpus = read(tmp_path)
     assert corpus.documents[0].text == "The only page with text."
     assert [problem.reason for problem in corpus.problems] == [
-        "page(s) 1, 2 without text, perhaps scanned: run OCR first"
+        "pages 1, 2 without text, perhaps scanned: run OCR first"
     ]
 
 

@@ -211,7 +211,7 @@ def test_a_run_that_was_not_judged_is_in_no_mean_and_told(tmp_path: Path) -> Non
     found = api.analyze("breakdown", [judged, bare], by="overall", tell=told.append)
     assert [one.model for one in found] == ["lab/m"]
     assert [note for note in told if "judged" in note] == [
-        "lab/n: 2 replies (answers) are not judged yet and count as missing; run `fathom judge` on that run too, or "
+        "lab/n: 2 replies (answers) not judged yet, which count as missing; run `fathom judge` on that run too, or "
         "compare with --judge none"
     ]
 

@@ -112,7 +112,11 @@ class LikelihoodServer(ScriptedServer):
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         size = int(next(iter(re.findall(r"(?i)content-length: (\d+)", head)), "0"))
-        request = json.loads(await reader.readexactly(size))
+        sent = await reader.readexactly(size)
+        if head.startswith("GET "):  # it states nothing of itself
+            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            return True
+        request = json.loads(sent)
         assert head.startswith("POST /v1/completions ")
         before = self.texts.count(request["prompt"])
         self.headers.append(head)

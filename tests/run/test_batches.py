@@ -219,7 +219,7 @@ def test_what_is_refused_for_good_is_an_error_and_asked_again_by_the_next_run(
 ) -> None:
     with kind(Faults(refused=frozenset({3}))) as server:
         summary = ask(tmp_path, server)
-        assert "1 samples failed" in summary.hints[0]
+        assert "1 sample failed" in summary.hints[0]
         stored = {one.item: one for one in replies(tmp_path / "run")}
         assert stored["item3"].reply.status == "error"
         assert "refused: no" in stored["item3"].reply.error

@@ -184,7 +184,7 @@ def test_what_cannot_be_read_is_undecided_and_never_supported(
     assert read_errata(["none", str(out / "errata.toml")]) == {}
     asked = len(model.prompts)
     assert asked == (4 if isinstance(reply, Reply) else 8)  # once more with a reminder
-    assert "4 replies could not be parsed: these are undecided; use `again` to repeat them" in found.hints
+    assert "4 replies could not be parsed: undecided; `again` repeats them" in found.hints
     assert check(suite, monkeypatch, good, out=out)[1].prompts == []
     found, model = check(suite, monkeypatch, good, out=out, again=True)
     assert len(model.prompts) == 4
@@ -211,7 +211,7 @@ def test_what_failed_is_missing_and_asked_for_by_the_next_call(
 
     found, _ = check(suite, monkeypatch, says, out=out)
     assert found.verdicts["single_doc_qa"]["missing"] == 1
-    assert "1 requests failed; repeat the command for what is missing" in found.hints
+    assert "1 request failed; repeat the command for what is missing" in found.hints
     assert len(read_errata(["none", str(out / "errata.toml")])) == 1
     found, model = check(suite, monkeypatch, good, out=out)
     assert len(model.prompts) == 1

@@ -140,7 +140,7 @@ def test_repeating_asks_for_nothing_that_is_there(folder: Path, monkeypatch: pyt
     assert draft(folder, confirm=confirm).kept == 4
     assert len(model.prompts) == 3
     assert (plans[0].passages, plans[0].requests) == (1, 3)
-    assert "questions about 4 documents: 1 passages to be drafted; about 3 requests" in str(plans[0])
+    assert "questions about 4 documents: 1 passage to draft; about 3 requests" in str(plans[0])
 
 
 def draft_with(folder: Path, monkeypatch: pytest.MonkeyPatch, says: Callable[[str], str], **more: Any) -> Any:

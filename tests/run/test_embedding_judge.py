@@ -168,14 +168,14 @@ def test_each_kind_of_judge_has_tasks_of_its_own(tmp_path: Path, server: Embeddi
 
     summary = ask(run, server, confirm=confirm)
     assert counts(summary) == (1, 0, 0)
-    assert "2 replies were skipped: they need chat models" in " ".join(summary.hints)
+    assert "2 replies were skipped, for chat models" in " ".join(summary.hints)
     assert (plans[0].replies, plans[0].requests, plans[0].tokens_out) == (1, 1, 0)
     assert chat.prompts == []
     without = rows_from_run(run).sort("sample")
     assert without["grader"].to_list() == ["judge embed/tiny (similarity v1)", "equal", "equal"]
     summary = judge(run, "lab/judge", confirm=confirm)
     assert counts(summary) == (2, 0, 0)
-    assert "1 replies were skipped: they need embedding models" in " ".join(summary.hints)
+    assert "1 reply was skipped, for embedding models" in " ".join(summary.hints)
     assert (plans[1].replies, plans[1].requests) == (2, 2)
     assert len(server.asked) == 1
     both = ["judge embed/tiny (similarity v1)", *["judge lab/judge (qa v1)"] * 2]

@@ -92,7 +92,7 @@ def test_what_is_refused_is_missing_and_asked_again_by_the_next_command(tmp_path
         server.faults = Faults(refused=frozenset({refused}))
         summary = ask(run, server)
         assert (summary.judged, summary.missing) == (4, 1)
-        assert "1 requests failed" in summary.hints[-1]
+        assert "1 request failed" in summary.hints[-1]
         server.faults = Faults()
         assert ask(run, server).judged == 5
         assert set(server.paid.values()) == {1}

@@ -161,7 +161,7 @@ def test_an_unreadable_judgement_is_final_until_it_is_asked_again(tmp_path: Path
     run = answers(tmp_path / "run", 3)
     summary = ask(run)
     assert counts(summary) == (2, 1, 0)
-    assert "1 judgements could not be parsed" in " ".join(summary.hints)
+    assert "1 judgement could not be parsed" in " ".join(summary.hints)
     assert len(here.prompts) == 4  # the unreadable reply was asked for twice, as the rubric says
     assert counts(ask(run)) == (2, 1, 0)
     assert len(here.prompts) == 4
@@ -310,7 +310,7 @@ def test_a_server_that_stumbles(tmp_path: Path) -> None:
         settings = {"model_base_url": server.base_url, "retries": 1}
         summary = ask(run, "openai/scripted", **settings)
         assert counts(summary) == (4, 1, 1)
-        assert "1 requests failed" in " ".join(summary.hints)
+        assert "1 request failed" in " ".join(summary.hints)
         assert server.prompts == {0: 2, 1: 2, 2: 2, 3: 1, 4: 1, 5: 1}
         server.script = lambda number, before: completion(GOOD)
         assert counts(ask(run, "openai/scripted", **settings)) == (5, 1, 0)

@@ -46,7 +46,7 @@ def test_both_ways_and_how_often_they_agree(
         assert "pairs: 2 of 2 replies" in told.out
         assert call(monkeypatch, *asked, "--method", "pairs", "--lengths", "2k", "-o", "pairs") == 0
         assert (
-            "1 samples, 20 texts of at most 448 tokens (suite's tokenizer), unknown price; 2 replies"
+            "1 sample, 20 texts of at most 448 tokens (suite's tokenizer), unknown price; 2 replies"
             in capsys.readouterr().err
         )
     runs = ["runs/stories/openai-knows-orders", "pairs"]

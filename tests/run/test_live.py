@@ -6,6 +6,8 @@ import io
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ import pytest
 import run_suites
 from run_suites import make_suite, sample
 
-from engine_calls import run
+import judged_runs
+from engine_calls import judge, run
 from fathom.analysis import CurvePoint
 from fathom.report.live import panel as panels
 from fathom.report.live.panel import Panel
@@ -169,7 +172,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_scores_are_those_of_the_report(folder: Path) -> None:
-    state, results = read_live(folder, 60), measure_scores(filtered([folder]))
+    state, results = read_live(folder, 60)[0], measure_scores(filtered([folder]))
     assert state is not None
     task = results.with_mean[-1]
     (system,) = results.systems
@@ -189,7 +192,7 @@ def test_truncated_and_padded_prompts_are_no_lengths_of_their_own(
     )
     suite = make_suite(tmp_path, 6, lengths=tuple(about))
     run(suite, "fathom/first", out=tmp_path / "run")
-    state = read_live(tmp_path / "run", 60)
+    state, _ = read_live(tmp_path / "run", 60)
     assert state is not None
     assert [(row.length, row.finished, row.planned) for row in state.lengths] == [(512, 2, 2)]
     assert (state.finished, state.total) == (6, 6)
@@ -214,7 +217,7 @@ def test_replies_that_a_judge_will_score_wait_for_it(tmp_path: Path) -> None:
     assert state.waiting == 4
     assert [row.mean for row in state.lengths] == [None]
     assert "4 waiting for the judge" in log_line(state)
-    assert read_live(tmp_path / "run", 60) != state
+    assert read_live(tmp_path / "run", 60) != (state, ())
 
 
 def counts(finished: int) -> Progress:
@@ -241,6 +244,8 @@ def shown(folder: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> s
     monkeypatch.setattr(written, "write", watched)
     monkeypatch.setattr("sys.stderr", written)
     monkeypatch.setattr(panels, "FIRST_LINE", 0.0)
+    monkeypatch.setattr(panels, "FIRST_LOOK", 0.0)
+    monkeypatch.setattr(panels, "SHARE", 1e9)
     one = Panel("my-model", terminal=terminal)
     one.progress(counts(12))
     with one.watch(folder, 4):
@@ -305,3 +310,52 @@ def test_a_run_leaves_no_log_of_its_store_behind(tmp_path: Path) -> None:
     one = Panel("m", terminal=True)
     run(make_suite(tmp_path, 40), "fathom/first", out=tmp_path / "run", progress=one.progress, watch=one.watch)
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"replies.sqlite", "run.json"}
+
+
+def test_a_panel_of_a_judge_shows_scores_as_judgements_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged_runs.install_tasks(monkeypatch)
+    monkeypatch.setattr("fathom.run.cases.model.open_client", lambda settings, tokenizer: judged_runs.Judge())
+    folder = judged_runs.make_run(
+        tmp_path / "run", [(judged_runs.sample(number), f"It is {number}.") for number in range(6)]
+    )
+    reader = LiveReader(folder, judge="lab/judge")
+    reader.read()
+    before = reader.state()
+
+    @contextmanager
+    def watch(watched: Path, connections: int) -> Iterator[None]:
+        assert (watched, connections) == (folder, 2)
+        yield
+        reader.read()
+
+    judge(folder, "lab/judge", max_connections=2, backoff=0.0, watch=watch)
+    assert (before.waiting, reader.state().waiting) == (6, 0)
+    assert [row.mean is None for row in before.lengths] == [True]
+    assert [row.mean is None for row in reader.state().lengths] == [False]
+
+
+def test_a_panel_that_knows_no_request_takes_the_time_left_from_its_counts() -> None:
+    panel = Panel("my-judge", terminal=False)
+    panel.progress(counts(2))
+    panel._first = (time.monotonic() - 10, 2)
+    panel.progress(counts(7))
+    now = panel._now()
+    assert now is not None
+    assert now.left == pytest.approx(10, rel=0.1)
+
+
+def test_a_part_of_the_replies_of_a_run_is_not_shown_as_if_it_were_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panels, "FIRST_LOOK", 0.0)
+    monkeypatch.setattr(panels, "SHARE", 1e9)
+    panel = Panel("my-model", terminal=False)
+    panel.progress(counts(12))
+    monkeypatch.setattr(panels, "STEP", -1.0)
+    panel._look(folder, 4, time.monotonic() - 5)
+    assert panel._now() == Live(12, 12, tokens_in=10, tokens_out=1, cost=0.0)
+    monkeypatch.setattr(panels, "STEP", 60.0)
+    panel._look(folder, 4, time.monotonic() - 5)
+    now = panel._now()
+    assert now is not None
+    assert sum(row.finished for row in now.lengths) == 12

@@ -21,7 +21,7 @@ def steps(out: str) -> list[list[str]]:
 
 
 def test_one_command_gives_the_answer_and_names_the_report_and_every_step(call: Call) -> None:
-    code, out, err = call("measure", MODEL, "--quick", "--items", "2", "--lengths", "2k,4k", "-y", "-q")
+    code, out, err = call("measure", MODEL, "--quick", "--items", "2", "--lengths", "2k,4k", "-y")
     assert code == 0, err
     assert [words[1] for words in steps(out)] == ["doctor", "build", "run", "report"]
     answer, page = out.splitlines()[-2:]
@@ -30,7 +30,7 @@ def test_one_command_gives_the_answer_and_names_the_report_and_every_step(call: 
 
 
 def test_the_printed_commands_do_the_same(call: Call) -> None:
-    _, out, _ = call("measure", MODEL, "--quick", "--items", "2", "--lengths", "2k,4k", "-y", "-q")
+    _, out, _ = call("measure", MODEL, "--quick", "--items", "2", "--lengths", "2k,4k", "-y")
     _, build, run, report = steps(out)
     _, said, _ = call(*build[1:], "-q")
     assert "already built" in said
@@ -55,7 +55,7 @@ def test_the_same_command_resumes_and_asks_nothing_twice(call: Call) -> None:
 
 def test_lengths_fit_the_window_that_doctor_finds(call: Call) -> None:
     with DoctorServer(Faults(window=8192, said=8192)) as server:
-        code, out, err = call("measure", "openai/tiny", "--items", "1", "-y", "-q", "--model-base-url", server.base_url)
+        code, out, err = call("measure", "openai/tiny", "--items", "1", "-y", "--model-base-url", server.base_url)
     assert code == 0, err
     _, build, run, _ = steps(out)
     assert build[build.index("--lengths") + 1] == "2k,4k,6k"
@@ -146,7 +146,7 @@ def test_runs_with_a_label_are_told_apart_and_keep_it(call: Call) -> None:
 
 
 def test_room_for_reasoning_is_kept(call: Call) -> None:
-    words = ("--items", "1", "--reasoning-tokens", "3000", "--window", "8k", "-y", "-q")
+    words = ("--items", "1", "--reasoning-tokens", "3000", "--window", "8k", "-y")
     with DoctorServer(Faults(window=8192)) as server:
         code, out, err = call("measure", "openai/tiny", *words, "--model-base-url", server.base_url)
     assert code in (0, 1), err

@@ -158,7 +158,7 @@ def test_other_models_silence_and_garbage_are_noted() -> None:
     assert "2 models answered (m 4, tiny 2; by reply in the column 'served' of rows)" in str(other[0])
     capped = notes_on_server([*plain[2:], *(replace(reply, stop="max_tokens") for reply in plain[:2])])
     assert list(map(str, capped)) == [
-        "2 replies were cut off at the output cap of their task (passkey 2) and scored as they are"
+        "2 replies were cut off at the output cap of the task (passkey 2) and scored as it stands"
     ]
     silent = replace(plain[0], head="", characters=0)
     assert kinds(*plain[1:], silent) == ["empty"]

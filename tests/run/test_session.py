@@ -420,7 +420,7 @@ def test_what_nobody_expected_is_the_error_of_one_sample(ledger: Ledger) -> None
     assert (first.prompt_hash, first.cost) == ("", 0.0)
     assert second.reply.status == "ok"
     (hint,) = done.summary.hints
-    assert hint.startswith("1 samples failed, the last one with: unexpected, please report it: ZeroDivisionError")
+    assert hint.startswith("1 sample failed, the last one with: unexpected, please report it: ZeroDivisionError")
     assert hint.endswith("; run the same command again to retry them")
     assert done.summary.progress is not None
     assert done.summary.progress.tokens_in == TOKENS
@@ -467,7 +467,7 @@ def test_what_ends_a_run_is_told(ledger: Ledger, error: Exception, said: str) ->
 def test_errors_of_an_earlier_process_are_a_hint_too(ledger: Ledger, tmp_path: Path) -> None:
     ledger.finish(sample(0), 1, Reply("error"), prompt_hash="", cost=0.0)
     session = Session(ledger, Client(), work(0), 1)
-    assert session.summary().hints == ("1 samples failed; run the same command again to retry them",)
+    assert session.summary().hints == ("1 sample failed; run the same command again to retry them",)
 
 
 @pytest.mark.parametrize(("cut", "of", "hinted"), [(1, 20, False), (2, 20, True), (1, 19, True), (0, 1, False)])

@@ -219,12 +219,12 @@ def test_replies_that_the_store_does_not_take_are_kept_and_named(
     with monkeypatch.context() as patch:
         patch.setattr(FolderStore, "write", full)
         with pytest.raises(
-            FathomError, match=r"No space left on device\. \d+ replies that are not there are kept"
+            FathomError, match=r"No space left on device\. \d+ missing repl(y is|ies are) kept"
         ) as error:
             ask(suite, out)
     (kept,) = tmp_path.glob("fathom-kept-*/*.parquet")
-    assert f"are kept in {kept}: copy it into {out}/shard-1-of-1/ to have them" in str(error.value)
-    count = int(str(error.value).split(" replies that are not there")[0].split()[-1])
+    assert f"kept in {kept}: copy it into {out}/shard-1-of-1/ to have them" in str(error.value)
+    count = int(str(error.value).split(" missing repl")[0].split()[-1])
     (out / "shard-1-of-1").mkdir(exist_ok=True)
     shutil.copy(kept, out / "shard-1-of-1")
     plan = read_plan(FolderStore(out))

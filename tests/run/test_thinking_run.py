@@ -195,7 +195,7 @@ def test_what_the_table_says_is_sent_and_shown(tmp_path: Path, server: ScriptedS
     # What is cut is the same for both, for replies have room of their own.
     for plan, mode in zip(shown, ("on", "off"), strict=True):
         assert (plan.window, plan.beyond, plan.tokens_in) == (100, 1, 100)
-        assert plan.overflow_note == "1 prompts exceed 100 tokens: they lose their middle"
+        assert plan.overflow_note == "1 prompt exceeds 100 tokens; such prompts lose their middle"
         assert plan.thinking.startswith(f"thinking {mode}: mixed model, plain prompt, ")
         assert "prompts beyond 100 tokens lose their middle" in plan.thinking
         assert only_reply(tmp_path / mode).reply.truncated == TOKENS - 100 + SEAM

@@ -466,7 +466,7 @@ def test_references_are_looked_up_in_the_table_of_the_source(tmp_path: Path) -> 
     (document,) = found.documents["rag_mini_bioasq"]
     assert (document.text, len(document.passages)) == ("Ten.\n\nTwenty.", 2)
     assert "1 of its 2 texts are in no file" in found.problems[0]
-    assert "1 rows skipped: a question over one text" in found.problems[1]
+    assert "1 row skipped: a question over one text" in found.problems[1]
     table.unlink()
     found = found_in(tmp_path, "rag_mini_bioasq")
     assert found.documents == {}

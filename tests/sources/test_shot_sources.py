@@ -113,7 +113,7 @@ def test_dialogues_of_the_chinese_edition_are_passed_over(tmp_path: Path) -> Non
     write_json(tmp_path / "dialogre/data_v2/cn/data/test.json", [chinese])
     found = read_sources(["dialogre"], [tmp_path])
     assert not found.documents
-    assert any("1 rows skipped: it is not of the English edition" in problem for problem in found.problems)
+    assert any("1 row skipped: it is not of the English edition" in problem for problem in found.problems)
 
 
 SENTENCES = """\
@@ -173,7 +173,7 @@ def test_the_authors_texts_of_few_nerd_are_read_as_they_are(tmp_path: Path, fold
         "Oslo sleeps.": [["Oslo", "location-GPE"]]
     }
     assert [one.source for one in by_use["test"]] == ["fewnerd/test.txt:1", "fewnerd/test.txt:22"]
-    assert [problem.partition("test.txt: ")[2] for problem in found.problems] == ["1 rows skipped: it has no entity"]
+    assert [problem.partition("test.txt: ")[2] for problem in found.problems] == ["1 row skipped: it has no entity"]
 
 
 def test_the_supervised_splits_come_before_those_of_few_shot_learning(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from fathom.board.downloads import FORMAT
 from fathom.plugins.names import system_name
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.storage.checksums import CHECKSUM, check_content, check_format
 from fathom.storage.foreign import read_regular
 from fathom.types import FathomError, Json
@@ -203,9 +203,9 @@ def changes(old: Snapshot, new: Snapshot) -> Changes:
     changed: list[Change] = []
     for name in dict.fromkeys((*new.boards, *old.boards)):
         if name not in old.boards:
-            changed.append(Change(name, "new board", new=f"{len(new.boards[name].entries)} entries"))
+            changed.append(Change(name, "new board", new=_lines(len(new.boards[name].entries))))
         elif name not in new.boards:
-            changed.append(Change(name, "board gone", old=f"{len(old.boards[name].entries)} entries"))
+            changed.append(Change(name, "board gone", old=_lines(len(old.boards[name].entries))))
         else:
             changed += _board(name, old.boards[name], new.boards[name])
     return Changes(old.built, new.built, tuple(changed))
@@ -255,7 +255,7 @@ def _rank_reasons(line: SnapshotEntry, moved: set[str], came: int, went: int) ->
 
 
 def _lines(count: int) -> str:
-    return f"{count} entry" if count == 1 else f"{count} entries"
+    return several(count, "entry")
 
 
 # Scores

@@ -14,6 +14,7 @@ from fathom.board.means import by_length, items_of, mean_of, value_of
 from fathom.board.model import Cell, Entry, Estimate, Items, Origin, OutcomeCounts
 from fathom.board.results import About, Batch, Label
 from fathom.plugins.names import system_name
+from fathom.printing import several
 from fathom.stats.columns import cluster_name
 from fathom.stats.differences import system_key
 from fathom.stats.intervals import Floats
@@ -100,8 +101,8 @@ def _missing(rows: pl.DataFrame) -> Iterator[str]:
     ):
         why = next((text for text in part["detail"] if text), "unknown reason")
         name = system_name(str(model), str(variant))
-        lost = "are missing" if outcome == "missing" else "could not be scored"
-        yield f"{name}: {len(part):,} replies to {task} {lost}, so that it has no rank ({why})"
+        lost = "missing" if outcome == "missing" else "not scored"
+        yield f"{name}: {several(len(part), 'reply')} to {task} {lost}, so that it has no rank ({why})"
 
 
 # Entries of rows

@@ -91,7 +91,7 @@ def main(line: BrowseOptions) -> None:
     if line.as_json:
         return print_json(written)
     print(
-        f"{written.out / 'index.html'}: {several(written.replies, 'reply', 'replies')} to "
+        f"{written.out / 'index.html'}: {several(written.replies, 'reply')} to "
         f"{several(written.samples, 'sample')}, {several(written.files, 'file')}, {written.size / 1e6:,.1f} MB"
     )
 

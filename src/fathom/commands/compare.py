@@ -105,7 +105,7 @@ def compare(options: CompareOptions) -> "Compared":
 
 def main(line: CompareOptions) -> None:
     """Print the sentence, the tables, and what to do next."""
-    from fathom.options.terminal import print_json, tell
+    from fathom.options.terminal import print_json, tell_next
     from fathom.report.terminal import show
 
     compared = compare.body(line)
@@ -122,10 +122,9 @@ def main(line: CompareOptions) -> None:
     if line.out is not None:
         print(line.out)
     else:
-        tell(f"{_command(line)} -o {PAGE} writes a page with the curves")
+        print(f"next: {_command(line)} -o {PAGE}")
     if sources:
-        browse = shlex.join(["fathom", "browse", *map(str, sources), "--only", "differ"])
-        tell(f"{browse} shows the replies that differ")
+        tell_next("browse", *sources, "--only", "differ")
 
 
 def _paths_and_names(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -204,6 +203,7 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame", origins: Sequence[t
                 finished=sum(state.finished for state in states) if states else None,
                 planned=sum(state.total for state in states) if states else None,
                 served=tuple(sorted(set(filter(None, answering)))),
+                servers=tuple(dict.fromkeys(words for state in states for words in state.served)),
             )
         )
     labelled = [side.label for side in sides if side.label]
@@ -241,8 +241,10 @@ def _names(side: "Side") -> list[str]:
 
 def _one_name(a: "Side", b: "Side") -> list[str]:
     """A note on two runs of one model name: by what their servers tell them apart."""
-    if a.model != b.model or not (a.served or b.served):
+    if a.model != b.model or not (a.served or b.served or a.servers or b.servers):
         return []
+    if a.servers != b.servers:
+        return [f"{side.name} was run as {side.model}: {'; then '.join(side.servers) or 'unknown'}." for side in (a, b)]
     if a.served == b.served:
         return [f"Both were run as {a.model}, and their servers named the same model: {', '.join(a.served)}."]
     return [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.shared import Asking, Json
 from fathom.models.settings import Backoff, Reasoning, Sampling, Timeout
 from fathom.options.declare import arg, command, fields_of, hidden
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.run.doctor import Diagnosis, Plan
@@ -98,7 +99,7 @@ def main(line: DoctorOptions) -> int:
 
 def _verdict(diagnosis: "Diagnosis") -> str:
     failed, warnings = diagnosis.count("failed"), diagnosis.count("warning")
-    counts = f"{failed} failed, {warnings} {'warning' if warnings == 1 else 'warnings'}"
+    counts = f"{failed} failed, {several(warnings, 'warning')}"
     if not diagnosis.model:
         return f"{counts}."
     if not diagnosis.command:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Asking, Cluster, engine_of, sources_of
+from fathom.commands.shared import Asking, Cluster, Watch, engine_of, sources_of
 from fathom.options.declare import arg, command, hidden, in_utf8, opt
 from fathom.options.values import ManyPaths, paths_of
 from fathom.runfile.settings import JudgeSettings
@@ -36,6 +36,7 @@ class JudgeOptions(JudgeSettings, Cluster, Asking):
     ] = None
     progress: Annotated[Callable[["JudgeProgress"], None] | None, hidden("Called after every judgement.")] = None
     tell: Annotated[Callable[[str], None] | None, hidden("Called with a line about each batch.")] = None
+    watch: Watch = None
 
 
 @command(JudgeOptions)
@@ -50,6 +51,7 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
     With --engine ray each run is judged in a task of its own; all machines need the run folders.
     """
     from fathom.run import judge
+    from fathom.run.session import not_watched
 
     settings = options.part(JudgeSettings)
     if (engine := engine_of(options)) is not None:
@@ -64,6 +66,7 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
                 confirm=options.confirm,
                 progress=options.progress,
                 tell=options.tell,
+                watch=options.watch or not_watched,
             )
         )
         if summaries[-1].stopped:
@@ -109,16 +112,18 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
     from fathom.commands.shared import tell_answer
-    from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
+    from fathom.options.terminal import confirmed, print_summary, tell
+    from fathom.report.live import Panel
 
-    with progress_bar("judging", line.quiet) as bar:
-        asked = line.but(
-            confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
-            progress=(lambda state: bar(state.finished, state.total)) if bar else None,
-            tell=None if line.quiet else tell,
-        )
-        summaries = judge.body(asked)
+    panel = None if line.quiet else Panel(line.model, line.model)
+    asked = line.but(
+        confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
+        progress=panel and (lambda state: panel.progress(state.of_run)),
+        watch=panel and panel.watch,
+        tell=None if line.quiet else tell,
+    )
+    summaries = judge.body(asked)
     code = max(map(print_summary, summaries), default=0)
-    if not (code or line.quiet or any(summary.missing for summary in summaries)):
-        tell_answer(*(summary.folder for summary in summaries))
+    if not (code or any(summary.missing for summary in summaries)):
+        tell_answer(*(summary.folder for summary in summaries), quiet=line.quiet)
     return code

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Asking, OnReply, RunFolder
+from fathom.commands.shared import Asking, OnReply, RunFolder, Watch, tell_answer
 from fathom.options.declare import arg, command, hidden, opt, unset
 from fathom.runfile.settings import LikelihoodSettings
 
@@ -26,6 +26,7 @@ class LikelihoodOptions(LikelihoodSettings, Asking):
         Callable[["LikelihoodPlan"], bool] | None, hidden("Shown what is ahead before the first text; False stops.")
     ] = None
     progress: OnReply = None
+    watch: Watch = None
 
 
 @command(LikelihoodOptions)
@@ -36,6 +37,7 @@ def likelihood(options: LikelihoodOptions) -> "RunSummary":
     with those of the same model's written answers. OPENAI_API_KEY is sent if it is set, and never stored.
     """
     from fathom.run import likelihood, run_folder
+    from fathom.run.session import not_watched
 
     suite = Path(options.suite)
     return likelihood(
@@ -46,17 +48,23 @@ def likelihood(options: LikelihoodOptions) -> "RunSummary":
         tell=options.tell,
         confirm=options.confirm,
         progress=options.progress,
+        watch=options.watch or not_watched,
     )
 
 
 def main(line: LikelihoodOptions) -> int:
-    """Answer, and print how many replies there are."""
-    from fathom.options.terminal import confirmed, print_summary, progress_bar
+    """Answer, and print what came of it."""
+    from fathom.options.terminal import confirmed, print_summary
+    from fathom.report.live import Panel
 
-    with progress_bar("scoring", line.quiet) as bar:
-        asked = line.but(
-            confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
-            progress=(lambda state: bar(state.finished, state.total)) if bar else None,
-        )
-        summary = likelihood.body(asked)
-    return print_summary(summary)
+    panel = None if line.quiet else Panel(line.model)
+    asked = line.but(
+        confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
+        progress=panel and panel.progress,
+        watch=panel and panel.watch,
+    )
+    summary = likelihood.body(asked)
+    code = print_summary(summary)
+    if not code and summary.progress is not None:
+        tell_answer(summary.folder, quiet=line.quiet)
+    return code

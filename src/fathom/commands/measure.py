@@ -12,9 +12,8 @@ from fathom.commands.run import Judge
 from fathom.commands.shared import Asking, Confirm, OnReply, Watch
 from fathom.models.settings import Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, fields_of, hidden, line_only, opt, unset
-from fathom.options.values import MaybePath, Several
+from fathom.options.values import MaybePath, Several, Tokens
 from fathom.storage.atomic import whole_file
-from fathom.suites.settings import Lengths
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ QUICK_HERE = Size(4096, 1)
 
 class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
     model: Annotated[
-        str, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...; local for a small one that needs no key.")
+        str, arg("openai/NAME, vllm/NAME, hf/PATH ..., as for fathom run; local for a small one that needs no key.")
     ]
     documents: Annotated[MaybePath, arg("Your documents: a folder or a file; by default a corpus is generated.")] = (
         unset
@@ -56,7 +55,9 @@ class MeasureOptions(Sampling, Served, Reasoning, Limits, Judge, Asking):
     _: KW_ONLY
     quick: Annotated[bool, opt("Few items, lengths up to 8k.")] = False
     thorough: Annotated[bool, opt("Twice the items, lengths up to 128k.")] = False
-    lengths: Lengths = unset
+    lengths: Annotated[
+        Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192); default: those that fit the window.")
+    ] = unset
     items: Annotated[
         int | None, opt("Items per task, the same ones at every length; by default 25.", check=at_least(1))
     ] = None
@@ -361,6 +362,10 @@ def main(line: MeasureOptions) -> int:
     def say(text: str) -> None:
         print(as_typed(text))
 
+    def step(text: str) -> None:
+        if not line.quiet or text.startswith(" "):
+            say(text)
+
     panel = None if line.quiet else Panel(line.model, None if line.judge == "none" else line.judge)
     with progress_bar("building", line.quiet) as building:
         made = measure.body(
@@ -369,13 +374,14 @@ def main(line: MeasureOptions) -> int:
                 progress=panel and panel.progress,
                 watch=panel and panel.watch,
                 building=building,
-                tell=say,
+                tell=step,
             )
         )
     if made is None:
         return 0
-    print()
-    print_scores(made.results)
+    if not line.quiet:
+        print()
+        print_scores(made.results)
     shown = (
         made.summary.answers
         or [reason for reason in made.summary.unmeasured if reason.subject]

@@ -31,6 +31,11 @@ def merge(options: MergeOptions) -> "RunSummary":
 
 def main(line: MergeOptions) -> int:
     """Merge, and say what came of it."""
+    from fathom.commands.shared import tell_answer
     from fathom.options.terminal import print_summary
 
-    return print_summary(merge.body(line))
+    summary = merge.body(line)
+    if code := print_summary(summary):
+        return code
+    tell_answer(summary.folder, quiet=True)
+    return 0

@@ -73,7 +73,7 @@ def report(options: ReportOptions) -> "Report":
     from fathom.report.made import measured, write
     from fathom.report.page import TITLE
     from fathom.report.reading import filtered
-    from fathom.rows import fingerprints, questions_left_out, served, shared_contexts, unfinished, unread_files
+    from fathom.rows import fingerprints, questions_left_out, served, servers, shared_contexts, unfinished, unread_files
 
     sources, read = paths_of(options.sources), list[str]()
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed, tell_read=read.append)
@@ -90,7 +90,7 @@ def report(options: ReportOptions) -> "Report":
             *shared_contexts(sources),
             *read,
         ],
-        made=(*fingerprints(sources), ("Command", _command(options))),
+        made=(*fingerprints(sources), *servers(sources), ("Command", _command(options))),
         link=linked_replies(sources, options.replies, _file(options), options.suites, options.judge),
         progress=options.progress,
     )

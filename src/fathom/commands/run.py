@@ -244,7 +244,7 @@ def main(line: RunOptions) -> int:
     """
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
-    from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
+    from fathom.options.terminal import confirmed, print_summary, progress_bar, tell, tell_next
     from fathom.report.live import Panel
 
     judge = None if line.judge == "none" else line.judge
@@ -263,8 +263,10 @@ def main(line: RunOptions) -> int:
         )
         summary = run.body(asked)
     code = print_summary(summary)
-    if judge is None and not code and not (line.shard or line.quiet or summary.progress is None):
-        tell_answer(summary.folder)
+    if line.shard and not code:
+        tell_next("merge", line.out, "--out", "merged")
+    elif judge is None and not code and summary.progress is not None:
+        tell_answer(summary.folder, quiet=line.quiet)
     if judge is None or code:
         return code
     options = JudgeOptions((summary.folder,), judge, model_base_url=line.judge_base_url)

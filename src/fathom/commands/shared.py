@@ -73,7 +73,7 @@ def engine_of(options: Cluster) -> "Engine | None":
 class Terminal(Options, kw_only=True):
     """Other."""
 
-    quiet: Annotated[bool, opt("No progress bar.", "-q")] = line_only(False)
+    quiet: Annotated[bool, opt("No progress, only the result.", "-q")] = line_only(False)
 
 
 class Asking(Terminal, kw_only=True):
@@ -162,8 +162,13 @@ class Json(Options, kw_only=True):
     as_json: Annotated[bool, opt("Print JSON instead of a table.", flag="--json")] = line_only(False)
 
 
-def tell_answer(*folders: Path) -> None:
-    """Print what finished runs say in one sentence each, or why they have no score, and the command that says more."""
+def tell_answer(*folders: Path, quiet: bool = False) -> None:
+    """Print what finished runs say in one sentence each, or why they have no score, and the command that says more.
+
+    Args:
+        folders: The run folders.
+        quiet: Whether the scores by length are left out.
+    """
     from fathom.options.terminal import as_typed, tell_next
     from fathom.report.answer import answers
     from fathom.report.live import print_scores
@@ -176,7 +181,8 @@ def tell_answer(*folders: Path) -> None:
     except FathomError as error:
         print(as_typed(f"No score: {error}"))
         return tell_next("browse", *folders)
-    print_scores(results)
+    if not quiet:
+        print_scores(results)
     sentences = answers(results, results.systems)
     for system, sentence in sentences:
         print(as_typed(f"{system.name} {sentence}"))

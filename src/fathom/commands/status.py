@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 SCORING_SECONDS = 5.0
-"""Time for scoring replies, to name those that cannot be scored."""
+"""Time for scoring replies."""
 
 
 class StatusOptions(Json):
@@ -28,7 +28,6 @@ class StatusOptions(Json):
 def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
     """Show the progress of a run, also of one that is still running."""
     from fathom.report.live import read_live
-    from fathom.rows import scorer_failures
     from fathom.run import status
     from fathom.run.shards.progress import holds_shards, shards_status
     from fathom.runfile.progress import ScoreSoFar
@@ -38,8 +37,8 @@ def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
     state = status(options.folder)
     if not state.finished:
         return state
-    state = replace(state, scorer_errors=scorer_failures(options.folder, SCORING_SECONDS))
-    now = read_live(options.folder, SCORING_SECONDS)
+    now, failures = read_live(options.folder, SCORING_SECONDS)
+    state = replace(state, scorer_errors=failures)
     if now is None:
         return state
     scores = tuple(

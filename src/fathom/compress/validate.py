@@ -109,8 +109,8 @@ def splits_of(
     models = np.flatnonzero(~np.isnan(full))
     if len(models) < 4:
         raise FathomError(
-            f"{len(models)} models have scores in every task (at each length) that counts: a validation needs 4, two "
-            "known and two new"
+            "a validation needs 4 models, two known and two new, with scores in every task (at each length) that "
+            f"counts; there: {len(models)}"
         )
     half = len(models) // 2
     ordered = models[np.argsort(full[models], kind="stable")]

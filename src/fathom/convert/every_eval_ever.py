@@ -18,6 +18,7 @@ from uuid import UUID
 from fathom.convert.formats import RELATIONSHIPS, Choices, Written
 from fathom.convert.material import Figure, Material, Prompts, RunFolder, ScoredReply, chosen_systems, without_score
 from fathom.convert.places import refuse_existing
+from fathom.printing import several
 from fathom.report.results import ALL, System
 from fathom.stats.intervals import REPLICATES
 from fathom.storage.atomic import whole_file
@@ -89,7 +90,7 @@ def _record(material: Material, out: Path, system: System, choices: Choices) -> 
         samples.unlink(missing_ok=True)
     notes = without_score(system, figures)
     if lost:
-        notes.append(f"{system.name}: {lost} replies have no score, and are counted but not listed")
+        notes.append(f"{system.name}: {several(lost, 'reply')} without a score, counted but not listed")
     return Written((str(aggregate), *([str(samples)] if rows else [])), tuple(notes))
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, Prompts, RunFolder, ScoredReply, unscored, without_score
 from fathom.convert.places import file_name
+from fathom.printing import several
 from fathom.report.results import System
 from fathom.storage.versions import fathom_version
 from fathom.suites.registry import tasks
@@ -61,7 +62,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     if not names:
         raise FathomError(f"`model` {model}: no such model; there are {', '.join(map(str, material.systems))}")
     if lost := unscored(material.rows):
-        notes.append(f"{lost} replies have no score: their score in the log is NaN, which Inspect leaves out of means")
+        notes.append(f"{several(lost, 'reply')} without a score: NaN in the log, which Inspect leaves out of means")
     return Written(tuple(str(folder / name) for name in names), tuple(notes))
 
 

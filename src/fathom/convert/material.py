@@ -12,7 +12,7 @@ import polars as pl
 from fathom.analysis import AverageScore, Counts, CurvePoint, Filtered
 from fathom.browse.replies import find_suite
 from fathom.plugins.names import first_of
-from fathom.printing import printable
+from fathom.printing import printable, several
 from fathom.report.measure import measure
 from fathom.report.results import ALL, Results, System
 from fathom.rows.runs import labels
@@ -293,7 +293,7 @@ def counts_text(counts: Counts) -> str:
     names["scorer_error"] = "not scored (error of the scorer)"
     named = [f"{getattr(counts, name)} {words}" for name, words in names.items()]
     nonzero = [words for words in named if not words.startswith("0 ")]
-    return f"{counts.replies} replies: {', '.join([f'{counts.scored} scored', *nonzero])}"
+    return f"{several(counts.replies, 'reply')}: {', '.join([f'{counts.scored} scored', *nonzero])}"
 
 
 def _row(record: Mapping[str, Any]) -> Row:

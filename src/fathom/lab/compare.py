@@ -23,6 +23,7 @@ from fathom.models.protocol import Settings, is_baseline
 from fathom.models.settings import Reasoning, Sampling
 from fathom.plugins import loading
 from fathom.plugins.names import folder_name, listed
+from fathom.printing import several
 from fathom.rows import load
 from fathom.run import Progress, run
 from fathom.run.chosen import choose
@@ -400,10 +401,13 @@ def _notes(recipe: Recipe, suite: BuiltSuite, plan: _Plan) -> list[str]:
     if recipe.tuning is not None:
         shared = set(suite.texts()) & set(open_suite(recipe.tuning).texts())
         if shared:
-            notes.append(f"{len(shared):,} documents are in the suite and in the tuning suite.")
+            notes.append(
+                f"{several(len(shared), 'document is', 'documents are')} in the suite and in the tuning suite."
+            )
     if plan.left_out:
         notes.append(
-            f"{len(plan.left_out):,} items of the tuning suite are also in the suite: values were chosen on the others."
+            f"{several(len(plan.left_out), 'item')} of the tuning suite left out, because they are also in the suite: "
+            "values were chosen on the others."
         )
     return notes
 

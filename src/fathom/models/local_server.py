@@ -22,6 +22,7 @@ from fathom.models.failures import classify
 from fathom.models.local_model import LocalModel, find_model
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Chat, Client, Conversing, RequestError, Settings, Turn
+from fathom.printing import several
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ class LocalServer:
         handle, name = tempfile.mkstemp(prefix="fathom-local-", suffix=".log")
         self.log = Path(name)
         print(
-            f"starting llama.cpp with {model.served_as} ({model.context:,} tokens, {model.threads} "
-            f"{'thread' if model.threads == 1 else 'threads'})",
+            f"starting llama.cpp with {model.served_as} ({model.context:,} tokens, {several(model.threads, 'thread')})",
             file=sys.stderr,
             flush=True,
         )

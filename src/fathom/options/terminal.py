@@ -210,7 +210,8 @@ def print_records(records: Sequence[Mapping[str, Any]], *, denominator: Denomina
     rows = [[_cell(value) for value in record.values()] for record in records]
     headings = [printable(name.replace("_", " ")) for name in (records[0] if records else ())]
     widths = _widths([headings, *rows], console.width)
-    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold", show_header=bool(widths))
+    titled = bool(widths) and any(map(str.strip, headings))
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold", show_header=titled)
     for heading, width in zip(headings, widths, strict=bool(widths)):
         table.add_column(Text(folded(heading, width)), width=width)
     for row in rows if widths else ():

@@ -109,8 +109,8 @@ def _weakest(results: Results, system: System, lengths: Sequence[int]) -> str:
 
 def _scored(scored: int, replies: int) -> str:
     if scored == replies:
-        return f"All {words.several(replies, 'reply', 'replies')} scored." if replies > 1 else "The reply is scored."
-    return f"{words.count(scored)} of {words.several(replies, 'reply', 'replies')} scored."
+        return f"All {words.several(replies, 'reply')} scored." if replies > 1 else "The reply is scored."
+    return f"{words.count(scored)} of {words.several(replies, 'reply')} scored."
 
 
 def answers(results: Results, systems: Iterable[System]) -> list[tuple[System, str]]:

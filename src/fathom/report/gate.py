@@ -127,4 +127,4 @@ def write_junit(gate: Gate, path: Path) -> None:
 
 def _difference_text(claim: Claim) -> str:
     interval = words.bounds(claim.interval, signed=True)
-    return f"{words.change(claim.difference)} points {interval}, {words.count(claim.items)} items"
+    return f"{words.change(claim.difference)} points {interval}, {words.several(claim.items, 'item')}"

@@ -10,6 +10,7 @@ from fathom.analysis import Filtered, Policy, known_filter
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.known import THRESHOLD
 from fathom.plugins.names import system_name
+from fathom.printing import several
 from fathom.report.tally import sentence_on_filter
 from fathom.rows import load, scan, served, shared_contexts, unfinished
 from fathom.rows.parts import ReadOptions
@@ -121,8 +122,8 @@ def _not_judged(table: RowsTable) -> Iterator[str]:
     for key, part in waiting.group_by("model", "variant", maintain_order=True):
         tasks = ", ".join(part["task"].unique(maintain_order=True))
         yield (
-            f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet and count as missing; "
-            "run `fathom judge` on that run too, or compare with --judge none"
+            f"{system_name(*map(str, key))}: {several(len(part), 'reply')} ({tasks}) not judged yet, "
+            "which count as missing; run `fathom judge` on that run too, or compare with --judge none"
         )
 
 

@@ -126,7 +126,7 @@ def _scope(results: Results) -> str:
     verb = "was" if len(results.systems) == 1 else "were"
     return words.opening(
         f"{models} {verb} measured on {tasks} {over}: "
-        f"{words.several(replies, 'reply', 'replies')}, {'all' if scored == replies else words.count(scored)} scored."
+        f"{words.several(replies, 'reply')}, {'all' if scored == replies else words.count(scored)} scored."
     )
 
 
@@ -201,7 +201,7 @@ def _scorer_errors(results: Results) -> Iterable[str]:
     ):
         own = {system_of(error): error for error in errors}
         numbers = {system: error.replies for system, error in own.items()}
-        replies = words.several(sum(numbers.values()), "reply", "replies")
+        replies = words.several(sum(numbers.values()), "reply")
         first = printable(next(iter(own.values())).sample)
         shares = _shares(numbers, counts)
         yield f"{replies} could not be scored: {printable(cause)}, for instance in sample {first} ({shares})."

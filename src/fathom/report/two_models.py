@@ -54,6 +54,7 @@ class Side:
         finished: Replies so far; None for rows files.
         planned: Replies that its runs will have when finished.
         served: Names of models by which the server answered, with their fingerprints.
+        servers: What the servers state of themselves, a line each.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Side:
     finished: int | None = None
     planned: int | None = None
     served: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
 
     @property
     def unfinished(self) -> str:

@@ -22,6 +22,7 @@ from fathom.rows.runs import rows_from_run as rows_from_run
 from fathom.rows.runs import scan as scan
 from fathom.rows.runs import scorer_failures as scorer_failures
 from fathom.rows.runs import served as served
+from fathom.rows.runs import servers as servers
 from fathom.rows.runs import shared_contexts as shared_contexts
 from fathom.rows.runs import unfinished as unfinished
 from fathom.rows.runs import unread_files as unread_files

@@ -12,6 +12,7 @@ from typing import cast
 import polars as pl
 
 from fathom.documents.records import ARCHIVE, TABLES, find_files, walk
+from fathom.printing import several
 from fathom.rows.parts import Part, Reader, ReadOptions, with_options
 from fathom.rows.schema import check_rows, to_frame
 from fathom.suites.registry import results
@@ -125,7 +126,7 @@ def _tell_of_unscored(frame: pl.DataFrame, options: ReadOptions) -> None:
         rows = unscored.head(NAMED).iter_rows(named=True)
         named = "; ".join(f"{row['sample']} ({row['detail'] or 'no score'})" for row in rows)
         more = f"; and {len(unscored) - NAMED:,} more" if len(unscored) > NAMED else ""
-        counted = "1 reply has" if len(unscored) == 1 else f"{len(unscored):,} replies have"
+        counted = several(len(unscored), "reply has", "replies have")
         options.note(f"{counted} no score: {named}{more}")
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from fathom.plugins import loading
 from fathom.plugins.extras import MissingLibraryError
+from fathom.printing import several
 from fathom.rows.origins import differing_settings, origin_of, read_origin, setting_text
 from fathom.rows.parts import ReadOptions
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
@@ -20,6 +21,7 @@ from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score
 from fathom.rows.table import RowSources, RowsTable
 from fathom.runfile.manifest import FILE, no_run, read_manifest
 from fathom.runfile.progress import status
+from fathom.runfile.servers import checkpoints, server_lines
 from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
 from fathom.suites.registry import task_name
@@ -77,8 +79,9 @@ def scan(
     """Read run folders, rows files and results of other programs as one table.
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
-    ``variant``: the run's own variant (its label, ``thinking``), the settings that differ, the server's address if
-    nothing else differs, and the name of the folder if even that is the same, with those above it that tell it apart.
+    ``variant``: the run's own variant (its label, ``thinking``), the settings that differ, the checkpoints that their
+    servers name, the server's address if nothing else differs, and the name of the folder if even that is the same,
+    with those above it that tell it apart.
     Suites with equal names but different content get part of their fingerprint added to their name.
     Duplicate replies (a run and the rows file made from it) count once.
 
@@ -204,8 +207,7 @@ def unread_files(paths: Iterable[Path]) -> list[str]:
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     missed = {suite["fingerprint"]: (suite["name"], suite.get("unread_files") or 0) for suite in suites}
     return [
-        f"{count:,} file{'s' if count > 1 else ''} of the documents of {name} could not be read; manifest.json of the "
-        "suite names them"
+        f"{several(count, 'file')} of the documents of {name} could not be read; manifest.json of the suite names them"
         for name, count in missed.values()
         if count
     ]
@@ -216,8 +218,8 @@ def questions_left_out(paths: Iterable[Path]) -> list[str]:
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     counts = {suite["fingerprint"]: (suite["name"], suite.get("questions_left_out") or 0) for suite in suites}
     return [
-        f"{count:,} question{'s' if count > 1 else ''} about the documents of {name} "
-        f"{'are' if count > 1 else 'is'} not asked; questions_left_out.csv of the suite has the reasons"
+        f"{several(count, 'question')} about the documents of {name} {'is' if count == 1 else 'are'} not asked; "
+        "questions_left_out.csv of the suite has the reasons"
         for name, count in counts.values()
         if count
     ]
@@ -235,6 +237,15 @@ def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     hashes = list(dict.fromkeys(str(suite["fingerprint"]) for suite in suites if suite.get("fingerprint")))
     return [("Fingerprint of the suite", ", ".join(hashes))] if hashes else []
+
+
+def servers(paths: Iterable[Path]) -> list[tuple[str, str]]:
+    """What the servers of runs stated of themselves, as settings; none without runs on servers that say it."""
+    stated: dict[str, list[str]] = {}
+    for path in run_folders(paths):
+        manifest = read_manifest(path)
+        stated.setdefault(str(manifest["model"]), []).extend(server_lines(manifest.get("observed")))
+    return [(f"Server of {model}", "; ".join(dict.fromkeys(words))) for model, words in stated.items() if words]
 
 
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
@@ -260,22 +271,34 @@ def scorer_failures(folder: Path, seconds: float) -> tuple[str, ...]:
         FathomError: The folder holds no run, or its files are damaged.
     """
     manifest, end = read_manifest(folder), time.monotonic() + seconds
-    failed, scored = [], 0
+    details, whole = list[tuple[str, str]](), True
     with suppress(MissingLibraryError):
         try:
             loading.use_again(manifest["suite"].get("plugins"), folder)
         except FathomError:
             return ()
         for stored in replies(folder):
-            detail = score_reply(stored, RULES[0]).score.detail
-            scored += 1
-            if detail.startswith(SCORER_FAILED):
-                failed.append((str(manifest["model"]), "", stored.sample, detail, "scorer_error"))
+            details.append((stored.sample, score_reply(stored, RULES[0]).score.detail))
             if time.monotonic() > end:
+                whole = False
                 break
+    return failure_sentences(str(manifest["model"]), details, whole=whole)
+
+
+def failure_sentences(model: str, details: Sequence[tuple[str, str]], *, whole: bool) -> tuple[str, ...]:
+    """A sentence without a full stop for each exception that a scorer raised.
+
+    Args:
+        model: Name of the model.
+        details: Sample and ``detail`` of each score.
+        whole: Whether these are all of a run.
+    """
+    failed = [
+        (model, "", sample, detail, "scorer_error") for sample, detail in details if detail.startswith(SCORER_FAILED)
+    ]
     columns = ["model", "variant", "sample", "detail", "outcome"]
     errors = scorer_errors(pl.DataFrame(failed, schema=dict.fromkeys(columns, pl.String), orient="row"))
-    part = f", of the first {scored:,} replies" if time.monotonic() > end else ""
+    part = "" if whole else f", of the first {len(details):,} replies"
     return tuple(f"{error}{part}" for error in errors)
 
 
@@ -354,15 +377,31 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
         for path, chosen in settings.items():
             settled = (setting_text(name, chosen) for name in differing)
             variants[path] = ", ".join(filter(None, (variants[path], *settled, flags[path])))
+
+    def same_run(path: Path, manifest: Mapping[str, Any]) -> object:
+        return manifest["model"], variants[path], manifest.get("suite")
+
+    for fellows in _grouped(manifests, same_run):
+        for path, name in _differing_checkpoints(fellows).items():
+            variants[path] = ", ".join(filter(None, (variants[path], name)))
     # A server may move between runs, so its address is not a setting; but the same run on two servers is two runs.
-    for fellows in _grouped(
-        manifests, lambda path, manifest: (manifest["model"], variants[path], manifest.get("suite"))
-    ):
+    for fellows in _grouped(manifests, same_run):
         if len({manifest.get("base_url") for manifest in fellows.values()}) > 1:
             for path, manifest in fellows.items():
                 address = setting_text("base_url", manifest)
                 variants[path] = f"{variants[path]}, {address}" if variants[path] else address
     return variants
+
+
+def _differing_checkpoints(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
+    """What servers stated of the checkpoint that they served under one name, if it differs; {} if not."""
+    stated = {path: checkpoints(manifest.get("observed")) for path, manifest in manifests.items()}
+    named = {path: " and ".join(names) for path, names in stated.items() if names}
+    if len(set(named.values())) < 2:
+        return {}
+    # Without the hashes of their paths where names are enough.
+    short = {path: re.sub(r"#[0-9a-f]{8}", "", name) for path, name in named.items()}
+    return short if len(set(short.values())) == len(set(named.values())) else named
 
 
 def _differing_flags(lines: Mapping[Path, str | None]) -> dict[Path, str]:

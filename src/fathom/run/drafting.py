@@ -19,7 +19,7 @@ from fathom.documents.corpus.questions import checksum
 from fathom.documents.corpus.text import normalise
 from fathom.models.prices import price_range, total_cost
 from fathom.models.protocol import is_baseline
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.run.batches.open import described
 from fathom.run.cases.model import CaseModel, case_settings, check_plan
 from fathom.run.cases.pending import PendingCases, estimate
@@ -138,8 +138,8 @@ class DraftPlan:
     def __str__(self) -> str:
         price = price_range(self.cost_least, self.cost_most, self.checked)
         return (
-            f"questions about {self.documents:,} documents: {self.passages:,} passages to be drafted; about "
-            f"{self.requests:,} requests to both models, {self.tokens_in:,} tokens in, {price}"
+            f"questions about {several(self.documents, 'document')}: {several(self.passages, 'passage')} to draft; "
+            f"about {several(self.requests, 'request')} to both models, {self.tokens_in:,} tokens in, {price}"
             f"{f'; {self.batches}' if self.batches else ''}"
         )
 
@@ -172,7 +172,7 @@ class DraftSummary:
             return f"{self.out}: stopped: {self.stopped}"
         tokens = sum(spent.tokens_in + spent.tokens_out for spent in self.spent)
         lost = sum(self.rejected.values())
-        kept = f"{self.kept:,} questions about {self.documents:,} documents"
+        kept = f"{several(self.kept, 'question')} about {several(self.documents, 'document')}"
         return f"{self.out}: {kept}, {lost:,} rejected; {tokens:,} tokens"
 
 

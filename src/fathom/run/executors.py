@@ -24,6 +24,7 @@ from fathom.run.batches.recording import Recording
 from fathom.run.order import even_order
 from fathom.run.request import RunRequest
 from fathom.run.server_facts import explaining
+from fathom.run.server_identity import noting_server
 from fathom.run.session import Session, Work
 from fathom.runfile.batches import requests_under_way
 from fathom.runfile.ledger import Key, Ledger
@@ -205,7 +206,7 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
         check_none_waits(out)
         ledger.plan(total, (work.facts or work.samples)(), work.epochs)
         session = Session(ledger, client, work, total)
-        async with explaining(client):
+        async with explaining(client), noting_server(out, client, lambda: session.asked > 0):
             await session.work_through()
         return session.summary()
     finally:

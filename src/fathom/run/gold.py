@@ -22,7 +22,7 @@ from fathom.models.entailment import is_entailment
 from fathom.models.prices import shown_cost
 from fathom.models.protocol import Settings, is_baseline
 from fathom.plugins import loading
-from fathom.printing import printable, readable
+from fathom.printing import printable, readable, several
 from fathom.run.cases.model import CaseModel, case_settings
 from fathom.run.cases.pending import JudgePlan, JudgeProgress
 from fathom.run.gold_prompts import Finding, conversation, replay
@@ -320,9 +320,9 @@ def _summary(suite: BuiltSuite, out: Path, name: str, checked: Sequence[Checked]
 def _left(checked: Sequence[Checked]) -> Iterator[str]:
     counts = Counter(result.verdict for result in checked)
     if counts["undecided"]:
-        yield f"{counts['undecided']:,} replies could not be parsed: these are undecided; use `again` to repeat them"
+        yield f"{several(counts['undecided'], 'reply')} could not be parsed: undecided; `again` repeats them"
     if counts["missing"]:
-        yield f"{counts['missing']:,} requests failed; repeat the command for what is missing"
+        yield f"{several(counts['missing'], 'request')} failed; repeat the command for what is missing"
     records = {result.gold.sample.task for result in checked if not result.gold.sample.facets.get("gold")}
     if records:
         yield f"published records are used unchanged, whatever errata say: {', '.join(sorted(records))}"

@@ -5,6 +5,7 @@ kind, and a run can be judged by one of each.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from fathom.models.local_client import check_local_model
 from fathom.models.prices import shown_cost
 from fathom.models.protocol import Settings
 from fathom.plugins import loading
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.run.cases.model import CaseModel, case_settings, open_case_client
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCases
+from fathom.run.session import not_watched
 from fathom.runfile.judgements import Spent, case_of
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.settings import JudgeSettings
@@ -58,7 +60,7 @@ class JudgeSummary:
         if self.stopped:
             return f"{self.folder}: stopped: {self.stopped}"
         spent = self.spent
-        unknown = f" and {spent.unpriced:,} requests of unknown price" if spent.cost and spent.unpriced else ""
+        unknown = f" and {several(spent.unpriced, 'request')} of unknown price" if spent.cost and spent.unpriced else ""
         return (
             f"{self.folder}: {self.judged:,} judged, {self.unreadable:,} unreadable, {self.missing:,} missing; the "
             f"judge read {spent.tokens_in:,} and wrote {spent.tokens_out:,} tokens, {shown_cost(spent.cost)}{unknown}"
@@ -73,6 +75,7 @@ def judge(
     confirm: Callable[[JudgePlan], bool] | None = None,
     progress: Callable[[JudgeProgress], None] | None = None,
     tell: Callable[[str], None] | None = None,
+    watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched,
 ) -> JudgeSummary:
     """Judge the replies of a run; repeating the call judges only what is missing.
 
@@ -89,6 +92,7 @@ def judge(
         confirm: Called with the plan before any request; False stops. None skips it.
         progress: Called after every judgement.
         tell: Called with a line about each batch.
+        watch: Entered with the run folder and the number of connections while requests are sent.
 
     Returns:
         The final state.
@@ -113,7 +117,8 @@ def judge(
             client, plan = judge.open(), judge.plan(waiting)
             if confirm is not None and not confirm(plan):
                 return _summary(judge, state, stopped="not confirmed", hints=hints)
-            state = judge.ask(waiting, client, progress=progress, tell=tell)
+            with watch(folder, settings.max_connections):
+                state = judge.ask(waiting, client, progress=progress, tell=tell)
             hints = (*hints, *_hints_after(state))
     except FathomError as error:
         raise error.renamed(model_base_url="judge_base_url", model="judge") from None
@@ -205,7 +210,7 @@ def _hints_before(model: str, judge: str, waiting: PendingCases) -> tuple[str, .
     if not waiting.total:
         hints.append("no reply of this run needs a judge: no task has a rubric, or all replies are empty")
     if waiting.others:
-        hints.append(f"{waiting.others:,} replies were skipped: they need {_KINDS[_other(judge)]}")
+        hints.append(f"{several(waiting.others, 'reply was', 'replies were')} skipped, for {_KINDS[_other(judge)]}")
     if model == judge:
         hints.append("the judge is the judged model: models tend to prefer their own replies")
     if judge_kind(judge) == "embedding" and PAPERS.lower() not in judge.lower():
@@ -217,9 +222,9 @@ def _hints_after(state: JudgeProgress) -> tuple[str, ...]:
     hints = []
     if state.counts["unreadable"]:
         hints.append(
-            f"{state.counts['unreadable']} judgements could not be parsed: these replies have no score; use `again` to "
-            "repeat them"
+            f"{several(state.counts['unreadable'], 'judgement')} could not be parsed, so that there is no score; "
+            "`again` repeats them"
         )
     if state.counts["error"]:
-        hints.append(f"{state.counts['error']} requests failed; repeat the command to judge what is missing")
+        hints.append(f"{several(state.counts['error'], 'request')} failed; repeat the command to judge what is missing")
     return tuple(hints)

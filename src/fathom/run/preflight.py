@@ -73,7 +73,7 @@ class OpenBatches:
     def __str__(self) -> str:
         """One line."""
         cost = f", up to ${self.cost_most:,.2f}" if self.cost_most else ""
-        return f"{self.requests:,} requests are in batches already{cost}"
+        return f"{several(self.requests, 'request is', 'requests are')} in batches already{cost}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +152,13 @@ class Preflight:
             return ""
         window = "" if self.window_from == TRUNCATION else "the window of "
         counted = " and count as overflow" if self.on_overflow == "refuse" else ""
-        return f"{self.beyond} prompts exceed {window}{self.window:,} tokens: they {EFFECTS[self.on_overflow]}{counted}"
+        prompts = several(self.beyond, "prompt exceeds", "prompts exceed")
+        return f"{prompts} {window}{self.window:,} tokens; such prompts {EFFECTS[self.on_overflow]}{counted}"
 
     def __str__(self) -> str:
         """All of it, and a line for each length."""
         price = price_range(self.cost_least, self.cost_most, self.checked)
-        done = f"; {self.finished:,} replies exist already" if self.finished else ""
+        done = f"; {several(self.finished, 'reply exists', 'replies exist')} already" if self.finished else ""
         unknown = "the model's window is not known; give `window` to have prompts checked beforehand"
         most = "requests and tokens are the most that the system asks for" if self.bounds else ""
         sent = str(self.under_way) if self.under_way is not None else ""

@@ -92,7 +92,7 @@ async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: 
         return Survey(Check("address", "failed", f"{address}: {reason}", advice), answers=False)
     served = _names(answer.body)
     if served is not None:
-        window = _window(answer.body, name)
+        window = window_of(answer.body, name)
         if window is None and given is not None:
             window = await _window_elsewhere(client, name, seconds)
         return Survey(Check("address", "ok", f"{address} answers"), True, served, window)
@@ -235,8 +235,13 @@ def _names(body: object) -> tuple[str, ...] | None:
     return tuple(printable(name[:_SHOWN]) for name in names if isinstance(name, str))[:MOST_NAMES]
 
 
-def _window(body: Mapping[str, Any], name: str) -> int | None:
-    """The window in a model's entry of the list; that of the only model, if the list has one."""
+def window_of(body: Mapping[str, Any], name: str) -> int | None:
+    """The window in a model's entry of the list; that of the only model, if the list has one.
+
+    Args:
+        body: The list of models.
+        name: The model's name.
+    """
     entries = [entry for entry in body["data"] if isinstance(entry, Mapping)]
     mine = next((entry for entry in entries if entry.get("id") == name), entries[0] if len(entries) == 1 else {})
     meta = mine.get("meta")

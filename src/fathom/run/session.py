@@ -20,6 +20,7 @@ from fathom.models.protocol import Call, Chat, Client, Conversing, Turn
 from fathom.models.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
 from fathom.models.retry import Sending
 from fathom.models.thinking import Thinking, doubts
+from fathom.printing import several
 from fathom.run.engine import Engine, Terms, ignore, unexpected_error_message
 from fathom.run.preflight import Caps
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
@@ -175,8 +176,9 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
         health = self._engine.health
         if health.errors and self._totals.counts["error"] == self._totals.finished:
+            every = "the only sample" if health.errors == 1 else f"all {health.errors:,} samples"
             raise ServerError(
-                f"all {health.errors} samples failed, the last one with: {health.last.rstrip('.')}. Fix the cause and "
+                f"{every} failed, the last one with: {health.last.rstrip('.')}. Fix the cause and "
                 "run the same command again to retry them"
             )
 
@@ -187,6 +189,11 @@ class Session:
             jobs, self._held = self._held, []
             await self._work_at_once(self._jobs(jobs))
             self._work.progress(self._state())
+
+    @property
+    def asked(self) -> int:
+        """Replies that this process received."""
+        return self._asked
 
     def summary(self) -> RunSummary:
         """The final state."""
@@ -208,7 +215,7 @@ class Session:
             )
         if counts["error"]:
             last = f", the last one with: {self._engine.health.last.rstrip('.')}" if self._engine.health.errors else ""
-            hints.append(f"{counts['error']} samples failed{last}; run the same command again to retry them")
+            hints.append(f"{several(counts['error'], 'sample')} failed{last}; run the same command again to retry them")
         if self._work.thinking and (
             doubt := doubts(self._work.thinking, replies=self._replies, reasoned=self._reasoned)
         ):

@@ -215,6 +215,9 @@ def no_run(path: Path, file: str = FILE) -> FathomError:
         return FathomError(
             f"{path}: a suite, which has no replies yet; run it first: fathom run {path} --model PROVIDER/NAME"
         )
+    runs = sorted(run.parent for depth in ("*", "*/*") for run in path.glob(f"{depth}/{file}"))
+    if runs:
+        return FathomError(f"{path}: no run here, but a folder of runs; give one of them, such as {runs[0]}")
     return FathomError(f"{path}: no run here ({file} is missing); expected a folder written by fathom run")
 
 
@@ -254,20 +257,21 @@ def observed_in(folder: Path) -> Mapping[str, Any]:
 
 
 def observe_run(folder: Path, observed: Mapping[str, Json]) -> None:
-    """Record in ``run.json`` what the replies showed of the server; nothing is written if it is known already.
+    """Record in ``run.json`` what is known of the server; nothing is written if it is known already.
 
     Args:
         folder: The run folder.
-        observed: ``served``, the number of replies by the name of the model that answered, and ``negotiated``, the
-            parameters that the server refuses, each with its other name or "".
+        observed: ``served``, the number of replies by the name of the model that answered, ``negotiated``, the
+            parameters that the server refuses, each with its other name or "", or ``servers``, what servers state.
 
     Raises:
         FathomError: The file cannot be read or written.
     """
     manifest = read_manifest(folder)
-    if manifest.get("observed") == observed:
+    merged = {**(manifest.get("observed") or {}), **observed}
+    if manifest.get("observed") == merged:
         return
-    content = {name: value for name, value in manifest.items() if name != CHECKSUM} | {"observed": dict(observed)}
+    content = {name: value for name, value in manifest.items() if name != CHECKSUM} | {"observed": merged}
     text = json.dumps(with_checksum(content) if CHECKSUM in manifest else content, indent=2, ensure_ascii=False) + "\n"
     with whole_file(folder / FILE) as file:
         file.write(text)

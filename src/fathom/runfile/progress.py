@@ -4,9 +4,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.runfile.batches import waiting
 from fathom.runfile.manifest import read_manifest
+from fathom.runfile.servers import checkpoints, server_lines
 from fathom.runfile.serving import asked_in, is_of_system, notes_on_server
 from fathom.runfile.store import peek
 from fathom.runfile.worker import is_alive
@@ -127,6 +128,7 @@ class RunStatus:
         server: Sentences on what replies show about the server.
         asked_again: Replies that were asked for more than once.
         scores: The scores by length so far, if they are known.
+        served: What the servers that were asked state of themselves, a line each.
     """
 
     folder: Path
@@ -148,26 +150,40 @@ class RunStatus:
     server: tuple[str, ...] = ()
     asked_again: int = 0
     scores: tuple[ScoreSoFar, ...] = ()
+    served: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
         counts = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none yet"
-        unknown = f", and {self.unpriced:,} replies of unknown price" if self.unpriced else ""
-        rate = f", {self.rate:.2f} replies a second" if self.rate else ""
-        eta = f", about {self.eta / 60:.0f} minutes left" if self.eta else ""
+        unknown = f", and {several(self.unpriced, 'reply')} of unknown price" if self.unpriced else ""
         return {
+            "state": self._state,
             "model": self.model,
+            **({"served by": "; then ".join(self.served)} if self.served else {}),
             "suite": self.suite,
             "replies": f"{self.finished:,} of {self.total:,} ({counts})",
             "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
             "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
-            "working": f"{self.alive} processes{rate}{eta}",
             **({"scores": ", ".join(map(str, self.scores))} if self.scores else {}),
-            **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
+            **({"batches": f"{several(self.in_batches, 'request')} at the provider"} if self.in_batches else {}),
             **({"asked more than once": f"{self.asked_again:,} of {self.finished:,}"} if self.asked_again else {}),
             **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),
             **({"server": "; ".join(self.server)} if self.server else {}),
         }
+
+    @property
+    def _state(self) -> str:
+        """Whether it goes on, and what to do if it does not."""
+        if self.alive:
+            rate = f", {self.rate:.2f} replies a second" if self.rate else ""
+            minutes = round((self.eta or 0) / 60)
+            left = f", about {several(minutes, 'minute')} left" if minutes else ""
+            return f"running, {several(self.alive, 'process', 'processes')}{rate}{left}"
+        if self.in_batches:
+            return "waiting for batches; the same command collects them"
+        if self.finished < self.total or self.counts.get("error"):
+            return "stopped; the same command resumes"
+        return "finished"
 
 
 def status(folder: Path) -> RunStatus:
@@ -190,6 +206,8 @@ def status(folder: Path) -> RunStatus:
         since = min((row.worker.started for row in living), default=now)
         recent, again = store.finished_since(since), store.asked_again()
         server = () if is_of_system(folder) else tuple(map(str, notes_on_server(store.served(), asked_in(manifest))))
+    if len(several := checkpoints(manifest.get("observed"))) > 1:
+        server += (f"the server served {', then '.join(several)} under one name; run each in a folder of its own",)
     finished = totals.finished
     total = max([finished, *(row.planned for row in rows)])
     rate = recent / max(now - since, 1e-3) if living and recent else None
@@ -211,4 +229,5 @@ def status(folder: Path) -> RunStatus:
         in_batches=sum(batch.requests for batch in waiting(folder)),
         server=server,
         asked_again=again,
+        served=server_lines(manifest.get("observed")),
     )

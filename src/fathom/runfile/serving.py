@@ -28,6 +28,7 @@ from statistics import median
 from typing import Any
 
 from fathom.models.usage import MOST_TOKENS, count
+from fathom.printing import several
 from fathom.runfile.manifest import FILE as RUN_FILE
 from fathom.runfile.manifest import read_manifest
 from fathom.score.dialects import unknown_marks_note
@@ -309,7 +310,7 @@ def _on_prompts(replies: Sequence[ServedReply], cut: Mapping[tuple[str, int], Cu
         arrived, sent = (round(median(getattr(prompt, name) for prompt in at)) for name in ("arrived", "sent"))
         yield ServerNote(
             "cut",
-            f"the server cut {len(at):,} prompt{'s' if len(at) > 1 else ''} of {format_length(length)}: {arrived:,} of "
+            f"the server cut {several(len(at), 'prompt')} of {format_length(length)}: {arrived:,} of "
             f"about {sent:,} tokens arrived, so that length is not scored; start the server with more context, and run "
             "again in another folder",
         )
@@ -399,7 +400,8 @@ def _on_caps(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
     if cut:
         shares = ", ".join(f"{name} {count:,}" for name, count in cut.items())
         words = (
-            f"{cut.total():,} replies were cut off at the output cap of their task ({shares}) and scored as they are"
+            f"{several(cut.total(), 'reply was', 'replies were')} cut off at the output cap of the task ({shares}) and "
+            "scored as it stands"
         )
         yield ServerNote("caps", words)
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
+from fathom.printing import several
 from fathom.stats.columns import facet
 from fathom.stats.side_rows import is_aggregate, is_side_row
 from fathom.types import FathomError
@@ -136,7 +137,7 @@ class ScorerError:
 
     def __str__(self) -> str:
         """A sentence without a full stop."""
-        replies = "1 reply" if self.replies == 1 else f"{self.replies:,} replies"
+        replies = several(self.replies, "reply")
         which = f"sample {self.sample}" if self.replies == 1 else f"the first in sample {self.sample}"
         message = (self.message.splitlines() or [""])[0][:MESSAGE_CHARACTERS]
         return f"{replies} could not be scored: {self.cause} ({which}{message and ': '}{message})"

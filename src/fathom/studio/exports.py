@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
 from fathom.documents.corpus.records import BadRowError
+from fathom.printing import several
 from fathom.storage.atomic import whole_file
 from fathom.studio.records import as_record
 from fathom.studio.states import DONE
@@ -303,8 +304,9 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
         f"---\n{front}\n---",
         f"# {_escaped(title)}",
         _escaped(about) or "Questions about long texts with reference answers.",
-        f"{len(samples):,} samples over {len(used):,} documents, made with `fathom studio`: every answer was reviewed "
-        f"component by component by two people who did not see each other's verdicts; audited later: {audited:,}.",
+        f"{several(len(samples), 'sample')} over {several(len(used), 'document')}, made with `fathom studio`: every "
+        "answer was reviewed component by component by two people who did not see each other's verdicts; audited "
+        f"later: {audited:,}.",
         "## Samples",
         f"| task | language | {' | '.join(map(format_length, lengths))} |\n| --- | --- |{' --: |' * len(lengths)}\n"
         + "\n".join(rows),

@@ -231,7 +231,7 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     choices = _choices(plan, available, store.intake().tolerance)
     if not choices:
         others = len(store.documents(state="collected", language=plan.language))
-        waiting = f"; {others} documents wait for their compliance review" if others else ""
+        waiting = f"; {several(others, 'document')} not reviewed for compliance yet" if others else ""
         if equal := len(store.documents(state=NEARLY_EQUAL, language=plan.language)):
             waiting += f"; {several(equal, 'document')} nearly equal to another not used"
         raise FathomError(

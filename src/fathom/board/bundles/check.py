@@ -11,7 +11,7 @@ from fathom.board.bundles.opening import LIMITS, Limits, parse_bundle, read_limi
 from fathom.board.bundles.rescoring import check_scores
 from fathom.board.bundles.suite_check import check_suites
 from fathom.plugins import loading
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.storage.versions import fathom_version
 from fathom.suites.registry import suites as known_suites
 from fathom.suites.registry import task_name
@@ -107,8 +107,8 @@ def _of_bundle(bundle: Bundle, built: Sequence[BuiltSuite], limits: Limits, toda
     if bundle.created > str(today + timedelta(days=1)):
         raise RefusedError("fields", f"bundle.json: created is {bundle.created}, which is in the future")
     _check_known(bundle, built)
-    rows = f"{len(RULES) * len(bundle.results):,} rows"
-    yield Finding("verified", "hashes", f"all hashes match: {rows} of {len(bundle.results):,} replies")
+    rows = several(len(RULES) * len(bundle.results), "row")
+    yield Finding("verified", "hashes", f"all hashes match: {rows} of {several(len(bundle.results), 'reply')}")
     yield from check_scores(bundle, limits.seconds)
     yield from check_suites(bundle, built)
     yield Finding("unverified", "source", _source(bundle))

@@ -11,7 +11,7 @@ from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, ReplyL
 from fathom.board.bundles.bundling import kept_judgements
 from fathom.board.bundles.findings import Finding, Level
 from fathom.models.embedding_judge import judge_kind
-from fathom.printing import printable
+from fathom.printing import printable, several
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import NOT_JUDGED, Judged
 from fathom.runfile.serving import SERVER_CUT
@@ -76,8 +76,8 @@ def check_scores(
         yield Finding(
             "unverified",
             "judges",
-            f"scores of {len(bundle.judgements):,} replies follow from judgements by {', '.join(bundle.judges)}, whose "
-            "origin cannot be verified",
+            f"scores of {several(len(bundle.judgements), 'reply')} follow from judgements by "
+            f"{', '.join(bundle.judges)}, whose origin cannot be verified",
         )
 
 
@@ -106,14 +106,18 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
     others = len(lost) - errors - waiting
     if errors:
         yield Finding(
-            "incomplete", "errors", f"{errors:,} requests failed; repeat the `fathom run` command to retry them"
+            "incomplete",
+            "errors",
+            f"{several(errors, 'request')} failed; repeat the `fathom run` command to retry them",
         )
     if waiting:
-        yield Finding("incomplete", "judges", f"{waiting:,} replies are not judged yet; run `fathom judge`")
+        yield Finding(
+            "incomplete", "judges", f"{several(waiting, 'reply is', 'replies are')} not judged yet; run `fathom judge`"
+        )
     for error in scorer_errors(rows):
         yield Finding("incomplete", "scorer", f"{error}; correct the scorer")
     if others:
-        words = f"{others:,} replies have no score: their judgement was unreadable"
+        words = f"{several(others, 'reply has', 'replies have')} no score, because the judgement was unreadable"
         yield Finding("incomplete", "unscored", f"{words}; `fathom judge --again` repeats the judgements")
     if again := asked_again(rows):
         doubt = f"; {CHOSEN}" if asked_again(rows, ASKED_AGAIN_AT_MOST) else ""

@@ -9,7 +9,7 @@ from typing import Any
 from fathom.board.bundles.bundle import Bundle, Part, ReplyLog, Result, canonical
 from fathom.board.bundles.findings import Finding, RefusedError
 from fathom.board.bundles.rescoring import thinking_facets
-from fathom.printing import printable
+from fathom.printing import printable, several
 from fathom.suites.registry import get_task, task_name
 from fathom.suites.suitefile import FORMAT as SUITE_FORMAT
 from fathom.suites.suitefile import BuiltSuite
@@ -122,7 +122,7 @@ def _epochs(bundle: Bundle, fingerprint: str) -> Iterator[Finding]:
     epochs = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
     missing = epochs * len(results) - sum(map(len, results.values()))
     if missing:
-        words = f"{missing:,} replies of repeated samples are missing; repeat the `fathom run` command to get them"
+        words = f"{several(missing, 'reply')} of repeated samples missing; repeat the `fathom run` command"
         yield Finding("incomplete", "completeness", words)
 
 
@@ -147,13 +147,19 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
         if task_name(built.task) in tasks:
             seen.add(built, results.pop(built.id, []))
     if results:
-        raise RefusedError("samples", f"{len(results):,} samples are not in the suite: {_some(list(results))}")
+        raise RefusedError(
+            "samples", f"{several(len(results), 'sample is', 'samples are')} not in the suite: {_some(list(results))}"
+        )
     yield Finding(
-        "verified", "gold", f"gold answers, chance levels and facets of {seen.replies:,} replies match the suite"
+        "verified",
+        "gold",
+        f"gold answers, chance levels and facets of {several(seen.replies, 'reply')} match the suite",
     )
-    yield Finding("verified", "prompts", f"{seen.prompts:,} hashes of prompts match the prompts of the suite")
+    yield Finding(
+        "verified", "prompts", f"{several(seen.prompts, 'hash', 'hashes')} of prompts match the prompts of the suite"
+    )
     if seen.cut:
-        words = f"{seen.cut:,} prompts were truncated to fit the window; how they were truncated was not verified"
+        words = f"{several(seen.cut, 'prompt was', 'prompts were')} truncated to fit the window; how was not verified"
         yield Finding("unverified", "prompts", words)
     yield from _completeness(part, seen, sorted({*map(task_name, suite.manifest["tasks"])} - tasks))
 
@@ -164,7 +170,8 @@ def _completeness(part: Part, seen: _Comparison, left_out: Sequence[str]) -> Ite
     repeated = f", {epochs} times each" if epochs > 1 else ""
     if not seen.missing:
         words = (
-            f"all {samples:,} samples of {len(seen.samples)} tasks of suite {part.suite} are there{repeated}{not_run}"
+            f"all samples of suite {part.suite} are there: {several(samples, 'sample')} of "
+            f"{several(len(seen.samples), 'task')}{repeated}{not_run}"
         )
         yield Finding("verified", "completeness", words)
         return

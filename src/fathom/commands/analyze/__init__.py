@@ -21,6 +21,7 @@ from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell, Unans
 from fathom.options.declare import Read, at_least, given, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, names_of, paths_of
 from fathom.plugins.names import unknown
+from fathom.printing import several
 from fathom.types import FathomError
 from fathom.types.choices import Correct
 
@@ -380,7 +381,7 @@ def _print_difficulty(
         return print_json(difficulty_record(difficulty))
     print_results(results, as_json=False)
     if line.out is not None:
-        print(f"labels of {len(difficulty.labels):,} questions: {line.out}")
+        print(f"labels of {several(len(difficulty.labels), 'question')}: {line.out}")
 
 
 @study(DifficultyOptions, _print_difficulty)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.shared import JudgeOfRows
 from fathom.options.declare import Options, arg, command, opt
 from fathom.options.values import ManyPaths, paths_of
+from fathom.printing import several
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ def main(line: BundleOptions) -> None:
 
     made, size = board_bundle.body(line), Path(line.out).stat().st_size
     without = "" if line.logs else "; without logs its scores cannot be computed again"
-    print(f"{line.out}: {len(made.results):,} replies of {printable(made.model)}, {size:,} bytes{without}")
+    print(f"{line.out}: {several(len(made.results), 'reply')} of {printable(made.model)}, {size:,} bytes{without}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.shared import Json
 from fathom.options.declare import arg, command, given, opt
 from fathom.options.values import Paths
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.board.bundles.check import Checked
@@ -58,7 +59,7 @@ def _print(path: Path | str, checked: "Checked") -> None:
     about = ""
     if checked.bundle is not None:
         name = " ".join(filter(None, (checked.bundle.model, checked.bundle.variant)))
-        about = f": {len(checked.bundle.results):,} replies of {name} until {checked.bundle.created}"
+        about = f": {several(len(checked.bundle.results), 'reply')} of {name} until {checked.bundle.created}"
     print(f"{path}: {result}{printable(about)}")
     for level, heading in HEADINGS.items():
         for finding in checked.of(level):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.shared import Json
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
 from fathom.options.declare import command, opt
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.studio.auditing import AuditReport
@@ -53,8 +54,8 @@ def main(line: AuditOptions) -> int:
         print(f"differs: {printable(problem)}")
     if not audited.problems:
         print(
-            f"{audited.entries:,} entries follow from each other; {audited.samples:,} samples and "
-            f"{audited.documents:,} documents follow from them"
+            f"{several(audited.entries, 'entry')} in one chain, from which follow {several(audited.samples, 'sample')} "
+            f"and {several(audited.documents, 'document')}"
         )
         print(f"head: {audited.head}")
     return BROKEN if audited.problems else 0

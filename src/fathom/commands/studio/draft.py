@@ -7,6 +7,7 @@ from fathom.commands.shared import Asking
 from fathom.commands.studio.shared import NAME, STORE, Models, Store, TasksFolder, asking_of, libraries, opened
 from fathom.options.declare import Read, at_least, command, given, opt, unset
 from fathom.options.values import length_of, names_of
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,8 @@ def main(line: Line) -> int:
     if not result.samples:
         tell("nothing was stored; the same command can be run again")
     print(
-        f"{len(result.samples):,} of {result.wanted:,} samples drafted, {len(result.drafted.candidates):,} candidates, "
+        f"{len(result.samples):,} of {result.wanted:,} samples drafted, "
+        f"{several(len(result.drafted.candidates), 'candidate')}, "
         f"{len(result.drafted.rejected):,} rejected, {shown_cost(result.drafted.cost)}"
     )
     return int(not result.samples)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.studio.shared import STORE, Store, libraries
 from fathom.options.declare import Options, arg, command, opt
+from fathom.printing import several
 
 if TYPE_CHECKING:
     from fathom.studio.auditing import BackupReport
@@ -35,4 +36,4 @@ def studio_restore(options: RestoreOptions) -> "BackupReport":
 def main(line: RestoreOptions) -> None:
     """Restore, and say how much."""
     content = studio_restore.body(line)
-    print(f"{content.samples:,} samples are restored from {line.backup}")
+    print(f"{several(content.samples, 'sample is', 'samples are')} restored from {line.backup}")

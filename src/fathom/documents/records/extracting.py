@@ -112,8 +112,14 @@ def _pdf(data: bytes) -> Extracted:
         raise NoTextError(SCANNED)
     if 3 * len(_UNREADABLE.findall(whole)) > len(whole) > 0:
         raise NoTextError("its fonts do not say which letters they show; run OCR first, for instance with ocrmypdf")
-    remarks = [f"page(s) {_numbers(scanned)} without text, perhaps scanned: run OCR first"] if scanned else []
-    remarks += [f"damaged pages {_numbers(broken)} were not read"] if broken else []
+    remarks = (
+        [f"{'pages' if len(scanned) > 1 else 'page'} {_numbers(scanned)} without text, perhaps scanned: run OCR first"]
+        if scanned
+        else []
+    )
+    remarks += (
+        [f"not read, because damaged: {'pages' if len(broken) > 1 else 'page'} {_numbers(broken)}"] if broken else []
+    )
     return Extracted(tuple(texts), remark="; ".join(remarks))
 
 

@@ -14,6 +14,7 @@ from typing import Generic, Literal, TypeVar
 
 from fathom.documents.records.streams import COMPRESSED
 from fathom.plugins.names import first_of
+from fathom.printing import several
 from fathom.storage.foreign import RefusedFileError, is_inside, open_regular
 from fathom.types import FathomError
 
@@ -126,7 +127,7 @@ class Unread:
     @property
     def short(self) -> str:
         """Their number, the reason and the first names, for what is read beside a manifest with all names."""
-        files = "1 file" if len(self.names) == 1 else f"{len(self.names):,} files"
+        files = several(len(self.names), "file")
         more = " (manifest.json)" if len(self.names) > FIRST else ""
         return f"{self.path}: {files} not read ({self.why}): {first_of(self.names, FIRST)}{more}"
 

@@ -32,6 +32,7 @@ from fathom.documents.sources import registry
 from fathom.documents.sources.forms import LEFT_OUT, LookupShape, PassedOverError, one_each, with_texts
 from fathom.documents.sources.source import ROW, SPLIT, Shape, Source
 from fathom.plugins.names import unknown
+from fathom.printing import several
 from fathom.types import Document, FathomError
 
 BESIDES = frozenset({"_id", "id", "type", "level", "language", "citation", "answer_aliases", "answerable", "title"})
@@ -213,7 +214,7 @@ class _SourceReader:
             for problem in problems:
                 listed.add(problem.line, problem.reason)
             self.problems += map(str, listed.listed())
-        self.problems += [f"{file}: {count:,} rows skipped: {reason}" for reason, count in unwanted.items()]
+        self.problems += [f"{file}: {several(count, 'row')} skipped: {reason}" for reason, count in unwanted.items()]
 
     def _check_name(self, document: Document, place: str) -> None:
         """Check that no other record has the same name.
@@ -478,7 +479,7 @@ def refusal(bad: Sequence[Problem]) -> str:
     Args:
         bad: All unusable rows and files, and why.
     """
-    count = "1 row or file cannot" if len(bad) == 1 else f"{len(bad):,} rows or files cannot"
+    count = several(len(bad), "row or file cannot", "rows or files cannot")
     listed = "".join(f"\n  {line}" for line in in_short(bad))
     return f"{count} be used:{listed}\nFix the data, or skip what cannot be used with `skip_bad`"
 

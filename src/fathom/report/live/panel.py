@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 TICK = 1.0
 """Seconds between two looks at a run."""
-SHARE = 0.005
-"""Share of the time that reading and scoring may take of a processor, beyond the first ``ALLOWED`` seconds."""
-ALLOWED = 0.3
-STEP = 0.1
+SHARE = 0.01
+"""Share of the time that reading and scoring may take of a processor: short runs show scores once or not at all."""
+FIRST_LOOK = 2.0
+"""Seconds until scores are looked at; before, there are counts."""
+STEP = 0.03
 """Seconds of scoring at a time, of a run that has many replies already."""
 ENDING = 2.0
 """Seconds after which the end of a run waits no longer for its panel."""
@@ -46,16 +47,18 @@ class Panel:
         self._judge = judge
         self._terminal = sys.stderr.isatty() if terminal is None else terminal
         self._progress: Progress | None = None
+        self._first: tuple[float, int] | None = None
         self._reader: LiveReader | None = None
         self._state: Live | None = None
         self._at = 0.0
         self._lines: list[str] = []
-        self._left_out = False
+        self._left_out = self._read = False
         self._shown: Shown | None = None
 
     def progress(self, state: Progress) -> None:
         """Take down the counts of the run, after each reply."""
         self._progress = state
+        self._first = self._first or (time.monotonic(), state.finished)
 
     @contextmanager
     def watch(self, folder: Path, connections: int) -> Iterator[None]:
@@ -82,6 +85,9 @@ class Panel:
             if thread.is_alive() and self._shown is not None:  # the terminal must not stay as it is for the panel
                 with suppress(Exception):
                     self._shown.stop()
+            # The next folder is another run.
+            self._reader = self._state = self._progress = self._first = None
+            self._lines, self._left_out, self._read = [], False, False
 
     def _guarded(self, show: Callable[..., None], *about: object) -> None:
         with suppress(Exception):
@@ -127,13 +133,16 @@ class Panel:
 
     def _look(self, folder: Path, connections: int, began: float, *, whole: bool = False) -> None:
         """Read what is new, if there is time for it."""
-        if not whole and time.thread_time() > ALLOWED + SHARE * (time.monotonic() - began):
+        passed = time.monotonic() - began
+        if not whole and (passed < FIRST_LOOK or time.thread_time() > SHARE * passed):
             return
         with self._losing_the_reader():
             reader = self._open(folder, connections)
             if reader is not None:
-                reader.read(None if whole else time.monotonic() + STEP)
-                self._take(reader.state(self._total()))
+                # Of a run with many replies already, a part would be shown as if there were no more.
+                self._read = reader.read(None if whole else time.monotonic() + STEP) or self._read
+                if self._read:
+                    self._take(reader.state(self._total()))
 
     @contextmanager
     def _losing_the_reader(self) -> Iterator[None]:
@@ -170,8 +179,15 @@ class Panel:
             tokens_in=counts.tokens_in,
             tokens_out=counts.tokens_out,
             cost=counts.cost,
-            left=None if state.left is None else max(0.0, state.left - passed),
+            left=self._left_at_this_rate(counts) if state.left is None else max(0.0, state.left - passed),
         )
+
+    def _left_at_this_rate(self, counts: Progress) -> float | None:
+        """The seconds left where no request is known, as of judges: what is missing takes as long as what came."""
+        if self._first is None or counts.finished <= self._first[1]:
+            return None
+        began, before = self._first
+        return (counts.total - counts.finished) * (time.monotonic() - began) / (counts.finished - before)
 
 
 def print_scores(results: Results) -> None:

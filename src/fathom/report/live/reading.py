@@ -15,7 +15,7 @@ from fathom.analysis.profile import profiles
 from fathom.plugins import loading
 from fathom.report.live.state import Clock, Finished, Live, Planned, live
 from fathom.report.reading import without_known
-from fathom.rows.runs import scored_rows
+from fathom.rows.runs import failure_sentences, scored_rows
 from fathom.rows.schema import to_frame
 from fathom.rows.scoring import NOT_JUDGED, RULES, Judged, choose_judges, read_judged
 from fathom.rows.table import RowsTable
@@ -35,7 +35,7 @@ class LiveReader:
 
     Args:
         folder: The run folder.
-        judge: The judge that will score replies later: tasks with a rubric wait for it. None if there will be none.
+        judge: The judge that scores replies now or later: tasks with a rubric wait for it. None if there will be none.
         connections: Requests in flight at once; None if unknown.
 
     Raises:
@@ -47,15 +47,24 @@ class LiveReader:
         self.connections = connections
         self._manifest: Mapping[str, Any] = read_manifest(folder)
         loading.use_again(self._manifest["suite"].get("plugins"), folder)
-        self._judged: Sequence[Judged] = read_judged(folder, choose_judges([folder], None))
-        if judge is not None and not self._judged:
-            self._judged = (Judged(judge, {}),)
+        self._judge = judge
+        self._judged = self._judgements()
+        self._waiting: dict[tuple[str, int], StoredReply] = {}
         self._last = 0
         self._plan: Mapping[tuple[str, int], Planned] = {}
         self._replies: dict[tuple[str, int], Finished] = {}
         self._rows: dict[tuple[str, int], Row] = {}
+        self._frame: pl.DataFrame | None = None
+        self._new: list[Row] = []
         self._curve: list[CurvePoint] = []
-        self._stale = False
+
+    def _judgements(self) -> Sequence[Judged]:
+        if self._judge is None:
+            return read_judged(self.folder, choose_judges([self.folder], None))
+        try:
+            return read_judged(self.folder, choose_judges([self.folder], self._judge)) or (Judged(self._judge, {}),)
+        except FathomError:  # other judges were here before it
+            return (Judged(self._judge, {}),)
 
     @property
     def model(self) -> str:
@@ -84,22 +93,53 @@ class LiveReader:
                 self._last = place
                 self._add(reply)
             if len(stored) < TOGETHER:
-                return True
+                break
+        self._read_judgements(until)
+        return True
+
+    def _read_judgements(self, until: float | None) -> None:
+        """Score the replies that were judged meanwhile, which is in the order of the replies."""
+        if not self._waiting:
+            return
+        known, self._judged = self._judged, self._judgements()
+        if sum(len(judge.judgements) for judge in known) == sum(len(judge.judgements) for judge in self._judged):
+            return
+        waiting = 0
+        for key, stored in list(self._waiting.items()):
+            if waiting == TOGETHER or (until is not None and time.monotonic() > until):
+                return
+            self._score(stored)
+            waiting = waiting + 1 if key in self._waiting else 0
 
     def _add(self, stored: StoredReply) -> None:
         key = stored.sample, stored.epoch
-        if key in self._replies and self._replies[key].at == stored.finished_at:
-            return
+        if key not in self._replies or self._replies[key].at != stored.finished_at:
+            self._score(stored)
+
+    def _score(self, stored: StoredReply) -> None:
+        key = stored.sample, stored.epoch
         (row,) = scored_rows([stored], self._manifest, RULES[0], self._judged)
         waiting = row.value is None and row.detail.startswith(NOT_JUDGED)
         failed = stored.reply.status == "error"
         self._replies[key] = _finished(stored, failed=failed, waiting=waiting)
+        self._waiting.pop(key, None)
+        if waiting:
+            self._waiting[key] = stored
+        if self._rows.pop(key, None) is not None:
+            self._frame, self._new = None, list(self._rows.values())
         # Those are repeated or scored before the report is made.
-        if failed or waiting:
-            self._rows.pop(key, None)
-        else:
+        if not (failed or waiting):
             self._rows[key] = row
-        self._stale = True
+            self._new.append(row)
+
+    def scorer_failures(self, *, whole: bool) -> tuple[str, ...]:
+        """One sentence for each exception that a scorer raised on the replies so far.
+
+        Args:
+            whole: Whether these are all.
+        """
+        details = [(row.sample, row.detail) for row in self._rows.values()]
+        return failure_sentences(self.model, details, whole=whole)
 
     def state(self, total: int | None = None) -> Live:
         """The state of the run.
@@ -107,17 +147,21 @@ class LiveReader:
         Args:
             total: Replies that there will be, if not all that were ever planned.
         """
-        if self._stale:
-            self._curve = _curve(to_frame(self._rows.values())) if self._rows else []
-            self._stale = False
+        if self._new:
+            more = to_frame(self._new)
+            self._frame, self._new = more if self._frame is None else pl.concat([self._frame, more]), []
+            self._curve = _curve(self._frame)
         now = time.time()
         since = working_since(self.folder)
         clock = Clock(now, now if since is None else since, self.connections, working=since is not None)
         return live(self._plan, list(self._replies.values()), self._curve, clock, total)
 
 
-def read_live(folder: Path, seconds: float) -> Live | None:
-    """The state of a run; None if its replies cannot be scored in so many seconds, or its tasks cannot be used.
+def read_live(folder: Path, seconds: float) -> tuple[Live | None, tuple[str, ...]]:
+    """The state of a run, and a sentence for each exception that a scorer raised on its replies.
+
+    The state is None if they cannot be scored in so many seconds; there are no sentences either if its tasks cannot be
+    used.
 
     Args:
         folder: The run folder.
@@ -125,9 +169,10 @@ def read_live(folder: Path, seconds: float) -> Live | None:
     """
     try:
         reader = LiveReader(folder)
-        return reader.state() if reader.read(time.monotonic() + seconds) else None
+        whole = reader.read(time.monotonic() + seconds)
+        return reader.state() if whole else None, reader.scorer_failures(whole=whole)
     except FathomError:
-        return None
+        return None, ()
 
 
 def _curve(rows: pl.DataFrame) -> list[CurvePoint]:

@@ -67,7 +67,7 @@ def log_line(state: Live) -> str:
 def _headline(state: Live) -> str:
     share = f" ({state.finished / state.total:.0%})" if state.total else ""
     left = "" if state.left is None or state.finished >= state.total else f", about {words.duration(state.left)} left"
-    return f"{state.finished:,} of {words.several(state.total, 'reply', 'replies')}{share}{left}"
+    return f"{state.finished:,} of {words.several(state.total, 'reply')}{share}{left}"
 
 
 def _facts(state: Live) -> list[str]:

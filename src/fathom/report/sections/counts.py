@@ -125,7 +125,7 @@ def _finding(results: Results) -> str:
     spent = f"{words.count(every.tokens_in)} tokens in, {words.count(every.tokens_out)} out"
     if not (every.tokens_in or every.tokens_out):  # results of programs that do not store them
         spent = "tokens unknown"
-    return f"{words.count(every.scored)} of {words.several(every.replies, 'reply', 'replies')} scored; {spent}{cost}."
+    return f"{words.count(every.scored)} of {words.several(every.replies, 'reply')} scored; {spent}{cost}."
 
 
 def _study_tables(counts: Sequence[Counts]) -> list[Table]:

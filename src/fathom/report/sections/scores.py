@@ -106,7 +106,7 @@ def _scored_cell(results: Results, system: System, task: str, length: int) -> Ce
         note = "Fewer items than at another length: the questions are not all the same."
     below = (
         *other_score(results, point.mean, point.other),
-        *([f"{words.count(point.items)} items"] if fewer else []),
+        *([words.several(point.items, "item")] if fewer else []),
     )
     return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), below=below)
 

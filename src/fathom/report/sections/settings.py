@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from fathom.printing import printable
+from fathom.printing import printable, several
 from fathom.report import words
 from fathom.report.results import Results
 from fathom.report.section import Section
@@ -102,10 +102,10 @@ def settings_of(whole: Recorded) -> list[tuple[str, str]]:
         (f"Task {task}", f"version {version}" + (f", scored by {metric}" if metric else ""))
         for task, version, metric in versions
     )
-    several = whole.questions.group_by("task", maintain_order=True).agg(pl.struct("suite", "item").n_unique(), pl.len())
+    by_task = whole.questions.group_by("task", maintain_order=True).agg(pl.struct("suite", "item").n_unique(), pl.len())
     settings.extend(
-        (f"Items of {task}", f"{items:,} with {questions:,} questions; questions of one item share a context")
-        for task, items, questions in several.rows()
+        (f"Items of {task}", f"{items:,} with {several(questions, 'question')}; questions of one item share a context")
+        for task, items, questions in by_task.rows()
     )
     if whole.drafted:
         settings.append((DRAFTED, ", ".join(printable(name) for name in sorted(whole.drafted))))

@@ -9,6 +9,7 @@ from fathom.models.protocol import Settings
 from fathom.models.request_mode import RequestModes
 from fathom.models.retry import Retry
 from fathom.plugins.extras import MissingLibraryError, install
+from fathom.printing import several
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.sender import Asking, Pace, Sender
@@ -99,8 +100,8 @@ def check_none_waits(folder: Path, file: str = FILE) -> None:
     if batches := waiting(folder, file):
         count = sum(batch.requests for batch in batches)
         raise FathomError(
-            f"{folder}: {count:,} requests are in batches at the provider; run the same command with `batch` to "
-            "collect them"
+            f"{folder}: {several(count, 'request is', 'requests are')} in batches at the "
+            "provider; run the same command with `batch` to collect them"
         )
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from fathom.models.prices import price_range
 from fathom.runfile.judgements import Outcome, Spent, hashed
 from fathom.runfile.ledger import Key
+from fathom.runfile.progress import Progress
 from fathom.score.judge import Ask, Case, Conversation, Parts, UnreadableError
+from fathom.types import STATUSES
 
 EXAMPLE = json.dumps(
     {
@@ -139,6 +141,15 @@ class JudgeProgress:
     def finished(self) -> int:
         """Replies or gold texts whose outcome is final, or failed."""
         return sum(self.counts.values())
+
+    @property
+    def of_run(self) -> Progress:
+        """The same as the progress of a run, for what shows it."""
+        counts = {**dict.fromkeys(STATUSES, 0), "error": self.counts.get("error", 0)}
+        spent = self.spent
+        return Progress(
+            self.finished, self.total, counts, spent.tokens_in, spent.tokens_out, spent.cost, 0.0, 0, spent.unpriced
+        )
 
 
 def estimate(text: str) -> int:

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fathom.models.proxies import check_proxy
 from fathom.models.retry import Retry
 from fathom.models.settings import Limits
 from fathom.plugins import loading
+from fathom.printing import several
 from fathom.run.engine import Terms, check_cost, check_limit, ignore
 from fathom.run.executors import recorded, work_on
 from fathom.run.likelihood.client import GOLD, TIED, GoldClient, LikelihoodClient, Method, how_many, too_many
@@ -23,7 +25,7 @@ from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
 from fathom.run.options import check_choice
-from fathom.run.session import Work
+from fathom.run.session import Work, not_watched
 from fathom.runfile.manifest import check_run, describe_run, join_run
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.settings import LikelihoodSettings
@@ -55,10 +57,10 @@ class LikelihoodPlan:
     def __str__(self) -> str:
         """One line."""
         price = "unknown price" if self.cost_most is None else f"at most ${self.cost_most:,.2f}"
-        done = f"; {self.finished:,} replies exist already" if self.finished else ""
+        done = f"; {several(self.finished, 'reply exists', 'replies exist')} already" if self.finished else ""
         return (
-            f"{self.samples:,} samples, {self.requests:,} texts of at most {self.tokens:,} tokens (suite's tokenizer), "
-            f"{price if self.cost_most != 0 else 'free of charge'}{done}"
+            f"{several(self.samples, 'sample')}, {several(self.requests, 'text')} of at most {self.tokens:,} tokens "
+            f"(suite's tokenizer), {price if self.cost_most != 0 else 'free of charge'}{done}"
         )
 
 
@@ -71,6 +73,7 @@ def likelihood(
     tell: Callable[[str], None] | None = None,
     confirm: Callable[[LikelihoodPlan], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched,
 ) -> RunSummary:
     """Answer the ordering questions of a suite by how likely a model finds the texts (Ada-LEval, 4.5.1).
 
@@ -88,6 +91,7 @@ def likelihood(
         tell: Called with a description of the remaining work before the first text.
         confirm: Called with the remaining work before the first text; False stops.
         progress: Called after every reply.
+        watch: Entered with the run folder and the number of connections while requests are sent.
 
     Returns:
         The final state.
@@ -123,7 +127,7 @@ def likelihood(
     once = Retry(retries=0, timeout=math.inf)
     connections = 1 if local else settings.max_connections
     terms = Terms(price, connections, once, settings.max_tokens_total, settings.max_cost)
-    work = _work(questions, terms, progress)
+    work = replace(_work(questions, terms, progress), watch=watch)
     client = (
         GoldClient(backend, questions.target)
         if way == GOLD

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from fathom.printing import several
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import PLAN, Plan, finished_file, finished_rows, read_plan, state_of
 from fathom.run.shards.store import Store, open_store
@@ -59,7 +60,7 @@ def merge(place: str | Path, out: Path) -> RunSummary:
                 f"{plan.samples * plan.epochs:,}; one of them is damaged, remove its file and run it again"
             )
     errors = totals.counts["error"]
-    hints = [f"{errors:,} samples failed; `fathom run` with --out {out} asks them again"] if errors else []
+    hints = [f"{several(errors, 'sample')} failed; `fathom run` with --out {out} asks them again"] if errors else []
     progress = Progress(
         finished=totals.finished,
         total=totals.finished,

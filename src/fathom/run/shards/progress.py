@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
-from fathom.printing import readable
+from fathom.printing import readable, several
 from fathom.run.shards.files import COLUMNS, PLAN, Row, read_plan, state_of, stored_rows
 from fathom.run.shards.store import open_store
 from fathom.runfile.progress import Progress
@@ -45,7 +45,7 @@ class ShardsStatus:
         """What the command prints: each fact by its name."""
         state = self.replies
         counts = ", ".join(f"{count} {name}" for name, count in state.counts.items() if count) or "none yet"
-        unknown = f", and {state.unpriced:,} replies of unknown price" if state.unpriced else ""
+        unknown = f", and {several(state.unpriced, 'reply')} of unknown price" if state.unpriced else ""
         missing = self.shards - self.finished - self.unfinished
         return {
             "model": self.model,

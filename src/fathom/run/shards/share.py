@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fathom.models.protocol import Client
+from fathom.printing import several
 from fathom.run.executors import DirectExecutor
 from fathom.run.request import RunRequest
 from fathom.run.session import Work
@@ -129,7 +130,8 @@ class OneShard(DirectExecutor):
         file = folder / f"{self._own_parts.partition('/')[2]}999999.parquet"
         file.write_bytes(write_rows(missing, self._shard, self._cut.digest))
         where = f"{self._store.where}/{self._shard.name}/"
-        return f"{len(missing):,} replies that are not there are kept in {file}: copy it into {where} to have them"
+        kept = several(len(missing), "missing reply is", "missing replies are")
+        return f"{kept} kept in {file}: copy it into {where} to have them"
 
     def _plan(self, manifest: Mapping[str, Json]) -> Plan:
         return plan_of(self._cut, self.request.settings.epochs, manifest)

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from fathom.models.protocol import Client
+from fathom.printing import several
 from fathom.run.executors import DirectExecutor
 from fathom.run.request import RunRequest
 from fathom.run.session import Work
@@ -96,6 +97,6 @@ class AllShards(DirectExecutor):
                     "again"
                 )
         errors = self._state.counts["error"]
-        hints = (f"{errors:,} samples failed; run the same command again to retry them",) if errors else ()
+        hints = (f"{several(errors, 'sample')} failed; run the same command again to retry them",) if errors else ()
         where = self._store.where
         return RunSummary(Path(where), self._state, hints=(*hints, f"fathom merge {where} --out RUN"), shard=where)

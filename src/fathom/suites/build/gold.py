@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from fathom.documents.sources.errata import Erratum, fingerprint, listed
+from fathom.printing import several
 from fathom.suites.build.config import RECORDS
 from fathom.suites.tasks.evidence import content_words, distinct
 from fathom.suites.tasks.support import COVERED, KEPT, Support, best_support
@@ -74,7 +75,7 @@ class GoldChecks:
                 yield f"{task.name}: {count} of {self.checked} gold texts left out: {_WHY[fault]}"
         for fault, count in self.errata.items():
             done = "kept as published" if published else "left out"
-            yield f"{task.name}: {count} questions are in the errata ({fault}); {done}"
+            yield f"{task.name}: {several(count, 'question is', 'questions are')} in the errata ({fault}); {done}"
         kept, coverage = ([float(facets[name]) for facets in self.supports] for name in ("support", "coverage"))
         if kept:
             yield (
@@ -82,11 +83,12 @@ class GoldChecks:
                 f"{min(coverage):.0%}), {median(kept):.0%} of those in the whole documents (at least {min(kept):.0%})"
             )
         for names, what in (
-            (self.shared, "questions are asked of several documents with different answers"),
-            (self.disagreeing, "questions have answers without a common word about the same document"),
+            (self.shared, "asked of several documents with different answers"),
+            (self.disagreeing, "with answers without a common word about the same document"),
         ):
             if names:
-                yield f"{task.name}: {len(names)} {what}: {', '.join(map(_quoted, names[:SHOWN]))}{_more(names)}"
+                counted = several(len(names), "question")
+                yield f"{task.name}: {counted} {what}: {', '.join(map(_quoted, names[:SHOWN]))}{_more(names)}"
 
     def check(self, task: Task, pool: CandidatePool) -> CandidatePool:
         """Check the gold texts of a task.

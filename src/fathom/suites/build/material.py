@@ -16,6 +16,7 @@ from fathom.documents.sources import Found, read_sources
 from fathom.documents.sources.errata import Erratum, corrected, read_errata
 from fathom.documents.sources.templates import Templates, read_templates
 from fathom.plugins.names import first_of
+from fathom.printing import several
 from fathom.suites.build.config import BOOKS, BuildConfig
 from fathom.suites.build.wording import OfficialWording, read_wording
 from fathom.suites.registry import get_task
@@ -152,7 +153,7 @@ class Material:
                 for known in by_language.values():
                     known.update({id: asked.of(known[id]) for id in asked.questions.keys() & known.keys()})
             every = sum(map(len, asked.questions.values()))
-            note = f"{path}: {every:,} questions about {len(asked.questions):,} documents"
+            note = f"{path}: {several(every, 'question')} about {several(len(asked.questions), 'document')}"
             drafted = (f"{number:,} drafted by {model}" for model, number in asked.drafted().items())
             self.notes.append("; ".join([note, *drafted]))
             if asked.unused:
@@ -268,7 +269,7 @@ def _control_tokens(spec: str, documents: Iterable[Document]) -> list[str]:
             sources.append(document.source)
     if not sources:
         return []
-    count = f"{len(sources):,} document{'s' if len(sources) > 1 else ''}"
+    count = several(len(sources), "document")
     return [
         f"{spec}: {count} with control tokens of models ({first_of(list(tokens), NAMED)}): {first_of(sources, NAMED)}; "
         "they count as text, but a server may read them as the end of a turn, so that a prompt ends early: compare the "

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fathom.plugins.names import first_of
+from fathom.printing import several
 from fathom.suites.build.config import BuildConfig
 from fathom.suites.registry import suites
 from fathom.suites.suitefile import LEFT_OUT
@@ -61,7 +62,7 @@ def questions_left_out(task: Task, left_out: Sequence[LeftOut]) -> list[str]:
         for each in left_out[:SHOWN]
     ]
     more = len(left_out) - SHOWN
-    counted = "1 more question is" if more == 1 else f"{more:,} more questions are"
+    counted = several(more, "more question is", "more questions are")
     return notes + ([f"{task.name}: {counted} not asked, see {LEFT_OUT}"] if more > 0 else [])
 
 
@@ -70,7 +71,7 @@ def not_drawn(wanted: BuildConfig, task: Task, pool: CandidatePool, drawn: int) 
     left = sum(len(candidate.questions) for candidate in pool.candidates or ()) - drawn
     if not wanted.questions or left <= 0:
         return []
-    counted = "1 more question is" if left == 1 else f"{left:,} more questions are"
+    counted = several(left, "more question is", "more questions are")
     return [f"{task.name}: {counted} not asked: there are {wanted.items} items; `items` takes more"]
 
 

@@ -21,6 +21,7 @@ from fathom.documents.corpus.stackexchange.markup import post_text
 from fathom.documents.corpus.stackexchange.threads import Answer, Progress, Thread
 from fathom.documents.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_chunks
 from fathom.plugins.extras import install
+from fathom.printing import several
 from fathom.storage.foreign import open_regular
 from fathom.types import FathomError
 
@@ -156,7 +157,9 @@ def _threads(path: Path, database: sqlite3.Connection) -> Iterator[Thread | Prob
         "SELECT count(*) FROM answers WHERE question NOT IN (SELECT id FROM questions)"
     ).fetchone()
     if orphans:
-        yield Problem(path_text(path), None, f"{orphans:,} answers whose question is missing; skipped", orphans)
+        yield Problem(
+            path_text(path), None, f"{several(orphans, 'answer')} whose question is missing; skipped", orphans
+        )
 
 
 def _number(value: str | None) -> int | None:
