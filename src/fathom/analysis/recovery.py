@@ -10,6 +10,8 @@ is 1 for a reader that loses nothing in a long context, and 0 for one that answe
 from a perfect score is the sum of three parts: 1 - alone (the evidence is not enough: reasoning, or form),
 alone - padded (length itself), padded - full (finding the evidence among text that resembles it).
 
+Where the depth of the evidence varies, recovery is also given by depth, over the questions whose evidence is there.
+
 A question counts as answered from a score of one half on; each is of one kind: known without context, read, not found
 (right with the evidence alone, wrong in the whole context), not understood (wrong in both), or right in the whole
 context alone, which is luck or a hint.
@@ -17,21 +19,23 @@ context alone, which is luck or a hint.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
 from fathom.analysis.known import is_closed
+from fathom.analysis.position import depth_bins
 from fathom.analysis.steady import Estimate
-from fathom.stats.columns import cluster_name, facet
+from fathom.stats.columns import cluster_name, facet, item_name
 from fathom.stats.differences import PAIRED_REPLICATES
 from fathom.stats.intervals import Floats, Interval, clusters_of, exact_interval, interval_of, resampled_sums, shuffled
 from fathom.stats.outcomes import Unanswered, counted
 from fathom.stats.side_rows import cut_from, is_aggregate
 from fathom.stats.strata import strata, within_stratum
-from fathom.types.samples import PADDED
+from fathom.types.samples import PADDED, STEP
 
 RIGHT = 0.5
 """The least score of a question that counts as answered."""
@@ -42,7 +46,34 @@ _SYSTEM = ["model", "variant"]
 _QUESTION = [*_SYSTEM, "suite", "task", "item", "question"]
 _STREAMS = 2
 """First stream of pseudo-clusters (``fathom.stats.intervals``): equal scores in two contexts have different ones."""
+_BINS = 5
+"""Parts of the context, if depths are random."""
+LEAST = 5
+"""Items at a depth from which recovery is given: the interval of a ratio of fewer has no use."""
+_FEWER = 5
+"""By how much fewer replicates the parts have: their intervals are wide."""
 _CONTEXTS = ("full", "alone", "none", "padded", "alone_padded")
+
+
+@dataclass(frozen=True, slots=True)
+class DepthRecovery:
+    """The questions whose evidence is at one depth, 0 at the start of the context and 1 at its end.
+
+    Attributes:
+        depth_low: Least depth; equal to ``depth_high`` for chosen depths.
+        depth_high: Largest depth, which belongs to the next part, but for the last one.
+        questions: Questions.
+        full: Mean score with the whole context, in [0, 1], with its interval.
+        lost: Mean score with the evidence alone minus ``full``, paired.
+        recovery: As in ``Recovery``, of these questions; None of fewer than ``LEAST`` items too.
+    """
+
+    depth_low: float
+    depth_high: float
+    questions: int
+    full: Estimate
+    lost: Estimate
+    recovery: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +97,9 @@ class Recovery:
         by_length: ``alone - padded``; None without any.
         finding: ``padded - full``; without any ``alone - full``.
         shares: Share of the questions of each of ``KINDS``.
+        depths: The same by depth of the evidence, ascending; empty unless depths vary. For ``all`` the mean over the
+            tasks whose depths vary, if these have the same parts.
+        step: Step of the training after which the model was saved (``fathom run --step``); None if not given.
     """
 
     model: str
@@ -82,6 +116,8 @@ class Recovery:
     by_length: Estimate | None
     finding: Estimate
     shares: Mapping[str, float]
+    depths: tuple[DepthRecovery, ...] = ()
+    step: int | None = None
 
     @property
     def reason(self) -> str:
@@ -103,28 +139,76 @@ def recovery(
     Returns:
         By model, task (``all`` last) and length, ascending; empty if no question was asked with its evidence alone.
     """
-    table = _questions(rows, unanswered)
+    table = recovery_questions(rows, unanswered)
+    placed = recovery_questions(rows, unanswered, by_depth=True)
+    steps = _steps(rows)
     recoveries: list[Recovery] = []
-    for (model, variant), own in table.group_by(_SYSTEM, maintain_order=True):
-        system = (str(model), str(variant))
-        tasks = {str(task): part for (task,), part in own.group_by("task", maintain_order=True)}
-        cells = {
-            (task, int(str(length))): part
-            for task, whole in tasks.items()
-            for (length,), part in whole.sort("length").group_by("length", maintain_order=True)
-        }
-        for (task, length), part in cells.items():
-            recoveries.append(_recovery((*system, task, length), {task: part}, seed, replicates))
+    for system, cells in _cells(table).items():
+        by_depth = _cells(placed).get(system, {})
+        tasks = list(dict.fromkeys(task for task, _ in cells))
+        lengths = sorted({length for _, length in cells})
+        chosen: list[tuple[str, int, tuple[str, ...]]]
+        chosen = [(task, length, (task,)) for task, length in product(tasks, lengths) if (task, length) in cells]
         if len(tasks) > 1:
-            for length in sorted({length for _, length in cells}):
-                if all((task, length) in cells for task in tasks):
-                    parts = {task: cells[task, length] for task in tasks}
-                    recoveries.append(_recovery((*system, ALL, length), parts, seed, replicates))
+            shared = [length for length in lengths if all((task, length) in cells for task in tasks)]
+            chosen += [(ALL, length, tuple(tasks)) for length in shared]
+        for name, length, of in chosen:
+            parts = {task: cells[task, length] for task in of}
+            depths = {task: by_depth[task, length] for task in of if (task, length) in by_depth}
+            result = _recovery((*system, name, length), parts, seed, replicates)
+            by_place = _depths(result, depths, seed, replicates)
+            recoveries.append(replace(result, depths=by_place, step=steps.get(system)))
     return recoveries
 
 
-def _questions(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
-    """One row for each model, question and length: its scores in each context, mean over repeats and depths."""
+def _cells(table: pl.DataFrame) -> dict[tuple[str, str], dict[tuple[str, int], pl.DataFrame]]:
+    """The questions of each model by task and length."""
+    cells: dict[tuple[str, str], dict[tuple[str, int], pl.DataFrame]] = {}
+    for (model, variant, task, length), part in table.group_by([*_SYSTEM, "task", "length"], maintain_order=True):
+        cells.setdefault((str(model), str(variant)), {})[str(task), int(str(length))] = part
+    return cells
+
+
+def _steps(rows: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """The step of each model that has one."""
+    steps = rows.select(*_SYSTEM, step=facet(STEP).cast(pl.Int64, strict=False)).drop_nulls("step").unique()
+    return {(model, variant): step for model, variant, step in steps.iter_rows()}
+
+
+def _depths(
+    whole: Recovery, placed: Mapping[str, pl.DataFrame], seed: int, replicates: int
+) -> tuple[DepthRecovery, ...]:
+    """The parts of a mean by depth, if the tasks whose depth varies have the same parts."""
+    bins: dict[tuple[tuple[float, float], ...], dict[str, list[pl.DataFrame]]] = {}
+    for task, table in placed.items():
+        lows, highs, places = depth_bins(table, _BINS)
+        if lows:
+            table = table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ("padded", "alone_padded"))
+            parts = [table.filter(pl.Series(places == place)) for place in range(len(lows))]
+            bins.setdefault(tuple(zip(lows, highs, strict=True)), {})[task] = parts
+    if len(bins) != 1:
+        return ()
+    ((ends, tables),) = bins.items()
+    named = whole.model, whole.variant, whole.task, whole.length
+    depths = []
+    for place, (low, high) in enumerate(ends):
+        here = {task: own[place] for task, own in tables.items()}
+        if all(map(len, here.values())):
+            part = _recovery(named, here, seed, max(1000, replicates // _FEWER))
+            few = min(table["cluster"].n_unique() for table in here.values()) < LEAST
+            ratio = None if few else part.recovery
+            depths.append(DepthRecovery(low, high, part.questions, part.full, part.finding, ratio))
+    return tuple(depths)
+
+
+def recovery_questions(rows: pl.DataFrame, unanswered: Unanswered, *, by_depth: bool = False) -> pl.DataFrame:
+    """One row for each model, question and length: its scores in each context, mean over repeats and depths.
+
+    Args:
+        rows: A rows table.
+        unanswered: How unanswered replies count.
+        by_depth: Whether each depth has a row of its own, with ``depth`` and the item as ``name``.
+    """
     context = facet("context").fill_null("")
     wanted = rows.filter(~is_aggregate(), cut_from().is_null())
     # Tasks that were asked closed-book, also where no request of these was answered.
@@ -139,8 +223,12 @@ def _questions(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
         means = scored.filter(which).group_by([*_QUESTION, *by], maintain_order=True)
         return means.agg(pl.col("value").mean().alias(name))
 
-    whole = scored.filter(context == "", pl.col("length") > 0).with_columns(cluster_name())
-    full = whole.group_by([*_QUESTION, "length"], maintain_order=True).agg(
+    whole = scored.filter(context == "", pl.col("length") > 0).with_columns(
+        cluster_name(), item_name(), depth=facet("depth").cast(pl.Float64, strict=False).round(3)
+    )
+    if by_depth:
+        whole = whole.filter(pl.col("depth").is_between(0, 1))
+    full = whole.group_by([*_QUESTION, "length", *(("name", "depth") if by_depth else ())], maintain_order=True).agg(
         pl.col("value").mean().alias("full"), pl.col("chance").mean(), pl.col("cluster").first()
     )
     alone = of((context == "alone") & (pl.col("length") == 0), "alone")

@@ -37,6 +37,8 @@ Figure: TypeAlias = Literal[
     "answers",
     "truncation",
     "recovery",
+    "recovery-depth",
+    "recovery-steps",
     "tasks",
     "task-curves",
     "longscore",

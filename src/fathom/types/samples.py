@@ -70,6 +70,8 @@ def is_whole(length: int, facets: Mapping[str, Facet]) -> bool:
 
 PADDED = "padded"
 """The facet ``context`` of a sample in which all but the evidence is neutral text."""
+STEP = "training_step"
+"""The facet of rows with the step of the training after which their model was saved (``fathom run --step``)."""
 CONTAINED = "the reply contains a gold answer"
 """The ``detail`` of a token F1 below 1 that a whole sentence with the right answer gets too."""
 
