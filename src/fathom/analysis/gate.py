@@ -36,6 +36,7 @@ from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 Decision: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Measure: TypeAlias = Literal["score", "recovery"]
 SIDES = ("candidate", "baseline")
 NAMED = 3
 """Tasks and lengths without a score that a reason names."""
@@ -110,6 +111,7 @@ class Gate:
         lost: Samples that only the baseline got right.
         gained: Samples that only the candidate got right.
         gaps: What could not be compared.
+        on: What differences are of: scores, or recovery (``fathom.analysis.gate_recovery``).
     """
 
     decision: Decision
@@ -120,6 +122,7 @@ class Gate:
     lost: tuple[Flip, ...] = ()
     gained: tuple[Flip, ...] = ()
     gaps: tuple[str, ...] = ()
+    on: Measure = "score"
 
 
 @one_thread()
@@ -149,29 +152,43 @@ def gate(
     Raises:
         FathomError: A side has no rows or those of several models, or ``margin`` or ``alpha`` is not in (0, 1).
     """
-    for name, value in (("margin", margin), ("alpha", alpha)):
-        if not 0 < value < 1:
-            raise FathomError(f"{name} {value:g}: expected a fraction above 0 and below 1, for instance 0.03")
+    check_levels(margin, alpha)
     rows = pl.concat([side_rows(candidate, SIDES[0]), side_rows(baseline, SIDES[1])])
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))
     gaps = _gaps(scored_rows(rows, unanswered), [length for length in at or () if length not in set(rows["length"])])
     if not gaps:
         rows = _with_absent_as_zero(rows)
-    gaps += tuple(
-        f"the {name} was {again}, so {CHOSEN}; most_asked_again states the share that is accepted"
-        for name in SIDES
-        if (again := asked_again(rows.filter(model=name), most_asked_again))
-    )
+    gaps += chosen_replies(rows, most_asked_again)
     claims = _claims(rows, unanswered, margin, seed)
     scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
     lost, gained = flips_of(both_scored(scored))
     score = float(scored.filter(model=SIDES[1])["value"].to_numpy().mean()) if claims else 0.0
     if claims and score <= margin:
         gaps += (f"the baseline scores {100 * score:.1f}, so it has no {100 * margin:g} points to lose",)
-    decided = _decided(claims, margin, alpha)
-    decision, reason = _decision(decided, gaps, margin, alpha)
+    decided = decided_claims(claims, margin, alpha)
+    decision, reason = decision_of(decided, gaps, margin, alpha)
     return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
+
+
+def check_levels(margin: float, alpha: float) -> None:
+    """Check the margin and the level of a gate.
+
+    Raises:
+        FathomError: One is not in (0, 1).
+    """
+    for name, value in (("margin", margin), ("alpha", alpha)):
+        if not 0 < value < 1:
+            raise FathomError(f"{name} {value:g}: expected a fraction above 0 and below 1, for instance 0.03")
+
+
+def chosen_replies(rows: pl.DataFrame, most: float) -> tuple[str, ...]:
+    """Gaps: the sides of which more replies than this share were asked for more than once."""
+    return tuple(
+        f"the {name} was {again}, so {CHOSEN}; most_asked_again states the share that is accepted"
+        for name in SIDES
+        if (again := asked_again(rows.filter(model=name), most))
+    )
 
 
 def side_rows(rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -221,14 +238,14 @@ def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int
 
 
 def _claim(loss: Comparison, shift: Comparison, margin: float, clusters: int) -> Claim:
-    beyond = _one_sided(shift.p_value, shift.difference > -margin)
+    beyond = one_sided(shift.p_value, shift.difference > -margin)
     return Claim(
         loss.task,
         loss.length,
         loss.difference,
         loss.interval,
         loss.items,
-        p_worse=_one_sided(loss.p_value, loss.difference < 0),
+        p_worse=one_sided(loss.p_value, loss.difference < 0),
         p_margin=max(beyond, net_loss_p_value(loss.difference, margin, clusters)),
         clusters=clusters,
     )
@@ -253,12 +270,19 @@ def net_loss_p_value(difference: float, margin: float, clusters: int) -> float:
     return 1.0 if lost >= clusters else 1 - beta_lower_tail(loss, lost + 1, clusters - lost)
 
 
-def _one_sided(p_value: float, in_direction: bool) -> float:
+def one_sided(p_value: float, in_direction: bool) -> float:
+    """The p-value in the direction of the difference, or against it, from a two-sided one."""
     return p_value / 2 if in_direction else 1 - p_value / 2
 
 
-def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
-    """The claims with adjusted p-values and what each shows."""
+def decided_claims(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
+    """The claims with p-values adjusted for all of them, and what each shows.
+
+    Args:
+        claims: The claims, with the p-values of each alone.
+        margin: Largest accepted loss.
+        alpha: Level of the tests.
+    """
     adjusted = holm(np.array([claim.p_worse for claim in claims]), tests=len(claims))
     decided = []
     for claim, p_worse in zip(claims, adjusted.tolist(), strict=True):
@@ -331,7 +355,15 @@ def flips_of(both: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
     )
 
 
-def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float) -> tuple[Decision, str]:
+def decision_of(claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float) -> tuple[Decision, str]:
+    """The decision and its reason.
+
+    Args:
+        claims: What each claim shows.
+        gaps: What could not be compared.
+        margin: Largest accepted loss.
+        alpha: Level of the tests.
+    """
     points = f"{100 * margin:g} points"
     if failed := [claim for claim in claims if claim.decision == "FAIL"]:
         worst = min(failed, key=lambda claim: claim.difference)

@@ -18,7 +18,7 @@ context alone, which is luck or a hint.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -52,7 +52,7 @@ LEAST = 5
 """Items at a depth from which recovery is given: the interval of a ratio of fewer has no use."""
 _FEWER = 5
 """By how much fewer replicates the parts have: their intervals are wide."""
-_CONTEXTS = ("full", "alone", "none", "padded", "alone_padded")
+CONTEXTS = ("full", "alone", "none", "padded", "alone_padded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,9 @@ def recovery(
     placed = recovery_questions(rows, unanswered, by_depth=True)
     steps = _steps(rows)
     recoveries: list[Recovery] = []
-    for system, cells in _cells(table).items():
-        by_depth = _cells(placed).get(system, {})
+    cells_of, placed_of = _cells(table), _cells(placed)
+    for system, cells in cells_of.items():
+        by_depth = placed_of.get(system, {})
         tasks = list(dict.fromkeys(task for task, _ in cells))
         lengths = sorted({length for _, length in cells})
         chosen: list[tuple[str, int, tuple[str, ...]]]
@@ -249,7 +250,7 @@ def recovery_questions(rows: pl.DataFrame, unanswered: Unanswered, *, by_depth: 
 def _recovery(
     named: tuple[str, str, str, int], parts: Mapping[str, pl.DataFrame], seed: int, replicates: int
 ) -> Recovery:
-    points, draws, exact = _means(parts, seed, replicates)
+    points, draws, exact = context_means(parts, seed, replicates)
     has_padding = bool(np.isfinite(points["padded"]))
     if has_padding:  # what length costs is measured on fewer items, and subtracted from the mean of all
         points["padded"] += points["alone"] - points["alone_padded"]
@@ -295,26 +296,33 @@ def _complement(part: Estimate) -> Estimate:
     return Estimate(1 - part.value, Interval(1 - part.interval.high, 1 - part.interval.low))
 
 
-def _means(
-    parts: Mapping[str, pl.DataFrame], seed: int, replicates: int
+def context_means(
+    parts: Mapping[str, pl.DataFrame], seed: int, replicates: int, contexts: Sequence[str] = CONTEXTS
 ) -> tuple[dict[str, float], dict[str, Floats], dict[str, Interval]]:
     """The mean over tasks of the score in each context, its replicates, and its interval where that is not drawn.
 
-    Means are NaN where a task has none.
+    Args:
+        parts: Questions of each task (``recovery_questions``).
+        seed: Seed of the replicates.
+        replicates: Their number.
+        contexts: The columns; one that ends with ``none`` is a fact where no task was asked without context.
+
+    Returns:
+        Means, which are NaN where a task has none; replicates; intervals, of a single task alone.
     """
     groups = {task: table["cluster"].to_list() for task, table in parts.items()}
     known, prior = strata(groups), 1 / len(parts)
-    points: dict[str, list[float]] = {name: [] for name in _CONTEXTS}
-    draws: dict[str, list[Floats]] = {name: [] for name in _CONTEXTS}
+    points: dict[str, list[float]] = {name: [] for name in contexts}
+    draws: dict[str, list[Floats]] = {name: [] for name in contexts}
     exact: dict[str, Interval] = {}
     for task, table in parts.items():
-        scores = table.select(_CONTEXTS).fill_null(math.nan).to_numpy().astype(np.float64)
+        scores = table.select(contexts).fill_null(math.nan).to_numpy().astype(np.float64)
         clusters = within_stratum(clusters_of(scores, groups[task]), groups[task], known[task].clusters)
         sums = resampled_sums(clusters, seed, replicates=replicates)
-        for number, name in enumerate(_CONTEXTS):
+        for number, name in enumerate(contexts):
             own, point = clusters.at([number]), float(clusters.means[number])
             points[name].append(point)
-            if name == "none" and not table["measured"].any():  # the chance level is a fact
+            if name.endswith("none") and not table["measured"].any():  # the chance level is a fact
                 draws[name].append(np.full(replicates, point))
                 exact[name] = Interval(point, point)
                 continue

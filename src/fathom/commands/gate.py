@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.shared import Json, JudgeOfRows, Seed, Tell, Unanswered
 from fathom.options.declare import arg, at_least, command, line_only, opt, unset
@@ -23,6 +23,13 @@ class GateOptions(Json):
         float,
         opt("Largest accepted loss, as a fraction: 0.03 is three points.", check=at_least(0, above=True)),
     ] = 0.03
+    on: Annotated[
+        Literal["score", "recovery"],
+        opt(
+            "What is compared: scores, or what is recovered of the score with the evidence alone (a suite built with "
+            "--closed-book --alone)."
+        ),
+    ] = "score"
     at: Annotated[Tokens, opt("Only these lengths, for instance 32k.")] = unset
     alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = 0.05
     unanswered: Unanswered = "zero"
@@ -48,6 +55,7 @@ def gate(options: GateOptions) -> "Gate":
     loss is significant and larger than the margin. INCONCLUSIVE (3): neither, or there is nothing to compare.
     """
     from fathom.analysis.gate import gate
+    from fathom.analysis.gate_recovery import gate_recovery
     from fathom.report.gate import write_junit
     from fathom.report.reading import tell_shared, tell_unfinished
     from fathom.rows import load
@@ -58,7 +66,7 @@ def gate(options: GateOptions) -> "Gate":
     tell_shared(paths, options.tell)
     candidate, baseline = (load([path], judge=options.judge, options=ReadOptions(tell=options.tell)) for path in paths)
     how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed", "most_asked_again")}
-    decided = gate(candidate, baseline, **how)
+    decided = (gate if options.on == "score" else gate_recovery)(candidate, baseline, **how)
     if options.junit is not None:
         write_junit(decided, options.junit)
     return decided
