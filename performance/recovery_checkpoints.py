@@ -25,7 +25,7 @@ from fathom.suites.suitefile import SampleWriter, fresh_folder, is_suite, write_
 from fathom.types import Json, Sample
 
 WINDOWS = (128, 256, 512, 1024)
-LENGTHS = (64, 128, 256, 512, 1024, 2048)
+LENGTHS = (128, 256, 512, 1024, 2048)
 ROOM = 16
 """Tokens beyond the longest prompt, for the reply."""
 
@@ -91,7 +91,7 @@ def main() -> None:
         if not place.exists():
             save_example(place, window)
         runs.append(folder / f"run-{window}")
-        arguments = {"device": "cpu", "batch_size": 8}
+        arguments = {"device": "cpu", "batch_size": 60}
         model = f"hf/{place}?extend=none&length={LENGTHS[-1] + ROOM}"
         api.run(folder / "suite", model, runs[-1], step=step, chat_template="never", model_args=arguments)
     cells = {(result.step, result.length): result for result in api.analyze_recovery(runs)}

@@ -35,7 +35,7 @@ from fathom.stats.intervals import Floats, Interval, clusters_of, exact_interval
 from fathom.stats.outcomes import Unanswered, counted
 from fathom.stats.side_rows import cut_from, is_aggregate
 from fathom.stats.strata import strata, within_stratum
-from fathom.types.samples import PADDED, STEP
+from fathom.types.samples import PADDED, STEP, UNNAMED
 
 RIGHT = 0.5
 """The least score of a question that counts as answered."""
@@ -52,7 +52,7 @@ LEAST = 5
 """Items at a depth from which recovery is given: the interval of a ratio of fewer has no use."""
 _FEWER = 5
 """By how much fewer replicates the parts have: their intervals are wide."""
-CONTEXTS = ("full", "alone", "none", "padded", "alone_padded")
+CONTEXTS = ("full", "alone", "none", "padded", "alone_padded", "unnamed", "full_unnamed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,8 @@ class Recovery:
         reasoning: ``1 - alone``.
         by_length: ``alone - padded``; None without any.
         finding: ``padded - full``; without any ``alone - full``.
+        searching: ``full`` less the mean score where the question does not name its passage, of the questions that were
+            asked both ways (``fathom build --unnamed``); None without any.
         shares: Share of the questions of each of ``KINDS``.
         depths: The same by depth of the evidence, ascending; empty unless depths vary. For ``all`` the mean over the
             tasks whose depths vary, if these have the same parts.
@@ -115,6 +117,7 @@ class Recovery:
     reasoning: Estimate
     by_length: Estimate | None
     finding: Estimate
+    searching: Estimate | None
     shares: Mapping[str, float]
     depths: tuple[DepthRecovery, ...] = ()
     step: int | None = None
@@ -184,7 +187,7 @@ def _depths(
     for task, table in placed.items():
         lows, highs, places = depth_bins(table, _BINS)
         if lows:
-            table = table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ("padded", "alone_padded"))
+            table = table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in CONTEXTS[3:])
             parts = [table.filter(pl.Series(places == place)) for place in range(len(lows))]
             bins.setdefault(tuple(zip(lows, highs, strict=True)), {})[task] = parts
     if len(bins) != 1:
@@ -235,15 +238,20 @@ def recovery_questions(rows: pl.DataFrame, unanswered: Unanswered, *, by_depth: 
     alone = of((context == "alone") & (pl.col("length") == 0), "alone")
     none = of(is_closed(), "none")
     padded = of(context == PADDED, "padded", "length")
+    unnamed = of(context == UNNAMED, "unnamed", "length")
     return (
         full.join(alone, on=_QUESTION, maintain_order="left")
         .join(none, on=_QUESTION, how="left", maintain_order="left")
         .join(padded, on=[*_QUESTION, "length"], how="left", maintain_order="left")
+        .join(unnamed, on=[*_QUESTION, "length"], how="left", maintain_order="left")
         .join(closed, on=closed.columns[:-1], how="left", maintain_order="left")
         .with_columns(pl.col("measured").fill_null(False))
         .filter(pl.col("none").is_not_null() | ~pl.col("measured"))  # means are over the same questions
         .with_columns(pl.when("measured").then("none").otherwise(pl.col("chance").fill_null(0.0)).alias("none"))
-        .with_columns(pl.when(pl.col("padded").is_not_null()).then("alone").alias("alone_padded"))
+        .with_columns(
+            pl.when(pl.col("padded").is_not_null()).then("alone").alias("alone_padded"),
+            pl.when(pl.col("unnamed").is_not_null()).then("full").alias("full_unnamed"),
+        )
     )
 
 
@@ -282,6 +290,7 @@ def _recovery(
         reasoning=_complement(mean("alone")),
         by_length=difference("alone", "padded") if has_padding else None,
         finding=difference("padded" if has_padding else "alone", "full"),
+        searching=difference("full_unnamed", "unnamed") if np.isfinite(points["unnamed"]) else None,
         shares={kind: float(np.mean([of_task[kind] for of_task in kinds])) for kind in KINDS},
     )
 

@@ -97,6 +97,13 @@ FIELDS: Fields[Recovery] = (
         lambda result: _points(result.finding),
     ),
 )
+SEARCHING: Fields[Recovery] = (
+    *FIELDS,
+    (
+        Column("searching", help="Whole context with the passage named in the question − without its name"),
+        lambda result: _points(result.searching),
+    ),
+)
 SHARES: Fields[Recovery] = (
     *NAMED,
     *((Column(kind.capitalize()), partial(_share, kind=kind)) for kind in KINDS),
@@ -165,10 +172,11 @@ def recovery_tables(results: Sequence[Recovery], systems: Sequence[System] = ())
     made: list[Table] = [_step_table(name, own, number) for number, (name, own) in steps]
     for number, system in enumerate((system for system in systems or groups if system in groups), start=1):
         own, first = groups[system], number == 1
+        fields = SEARCHING if any(result.searching for result in own) else FIELDS
         means = [place for place, result in enumerate(own) if result.task == ALL]
         made += [
             table_of(
-                f"recovery-{number}", system.name, FIELDS, own, about=ABOUT if first else "", denominator="shared"
+                f"recovery-{number}", system.name, fields, own, about=ABOUT if first else "", denominator="shared"
             ),
             table_of(
                 f"recovery-kinds-{number}",

@@ -51,7 +51,7 @@ from fathom.types import (
     Span,
     Task,
 )
-from fathom.types.samples import PADDED
+from fathom.types.samples import PADDED, UNNAMED
 
 Kin: TypeAlias = Mapping[str, frozenset[str]]
 
@@ -529,6 +529,7 @@ def _item(
                 *beside,
                 *full,
                 *padded,
+                *(_unnamed(full, made, shared.texts.counting(wanted.exact)) if wanted.unnamed else ()),
                 *(_cut(wanted, full, endings, texts) if length == wanted.lengths[-1] else ()),
             ]
 
@@ -612,6 +613,18 @@ def _padded(task: Task, plan: Plan, full: Sequence[Sample], shared: _Shared, exa
         )
         padded.append(_thinking(own, prompt.ending, shared.texts, exact))
     return padded
+
+
+def _unnamed(
+    full: Sequence[Sample], made: Sequence[Composed], count: Callable[[tuple[str | Span, ...]], int]
+) -> Iterator[Sample]:
+    """The samples of a context whose questions do not name their passages."""
+    for sample, prompt in zip(full, made, strict=True):
+        question, last = prompt.ending.question, sample.parts[-1]
+        if prompt.ending.unnamed and isinstance(last, str) and last.endswith(question):
+            parts = (*sample.parts[:-1], last.removesuffix(question) + prompt.ending.unnamed)
+            facets = {**sample.facets, "context": UNNAMED}
+            yield replace(sample, id=f"{sample.id}/{UNNAMED}", parts=parts, tokens=count(parts), facets=facets)
 
 
 def _side_samples(
