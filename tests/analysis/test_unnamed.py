@@ -37,8 +37,11 @@ def test_every_named_question_is_also_asked_over_the_same_context_without_the_nu
     for name, sample in unnamed.items():
         other = named[name.removesuffix(f"/{UNNAMED}")]
         assert (sample.parts[:-1], sample.targets, sample.asked) == (other.parts[:-1], other.targets, other.asked)
-        question = render(sample, texts).rpartition(sample.asked)[0][-60:]
-        assert str(sample.facets["gold"]) not in question
+        prompts = [render(one, texts) for one in (sample, other)]
+        start = next(place for place, pair in enumerate(zip(*prompts, strict=False)) if len(set(pair)) > 1)
+        unnamed_end, named_end = (prompt[start:].partition(sample.asked)[0] for prompt in prompts)
+        assert str(sample.facets["gold"]) in named_end
+        assert str(sample.facets["gold"]) not in unnamed_end
         assert sample.tokens < other.tokens <= other.length
         assert not sample.whole
 

@@ -51,7 +51,7 @@ PROMPTS = {
 UNNAMED = {
     "en": "Answer the following question from what one passage says.\nQuestion: {question}\n"
     "Reply with the answer only, without explanation.\nAnswer:",
-    "zh": "请根据其中一篇文章的内容回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
+    "zh": "请根据文章回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
 }
 """Questions that do not say which passage they are about; shorter than those that do."""
 
