@@ -1,7 +1,7 @@
 """Whether recovery orders checkpoints whose order is known: python performance/recovery_checkpoints.py FOLDER.
 
 The checkpoints are Llamas whose weights are written by hand (``fathom.extend.hf.example``) so that they read 128, 256,
-512 and 1,024 tokens back and nothing beyond. They read the same 300 items at 64 to 2,048 tokens, with the evidence
+512 and 1,024 tokens back and nothing beyond. They read the same 300 items at 128 to 1,024 tokens, with the evidence
 alone and without context, by fathom's own client for local models, as steps 1 to 4 of a training. It prints what each
 recovers, and for every two neighbours what ``fathom gate --on recovery`` says of the smaller window against the larger
 one. FOLDER gets the runs, the report and the picture; the same command resumes. Needs torch and transformers.
@@ -25,7 +25,7 @@ from fathom.suites.suitefile import SampleWriter, fresh_folder, is_suite, write_
 from fathom.types import Json, Sample
 
 WINDOWS = (128, 256, 512, 1024)
-LENGTHS = (128, 256, 512, 1024, 2048)
+LENGTHS = (128, 256, 512, 1024)
 ROOM = 16
 """Tokens beyond the longest prompt, for the reply."""
 
@@ -78,6 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--items", type=int, default=300)
+    parser.add_argument("--window", type=int, help="run this one only, for a machine with many cores")
     given = parser.parse_args()
     folder: Path = given.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,8 +93,12 @@ def main() -> None:
             save_example(place, window)
         runs.append(folder / f"run-{window}")
         arguments = {"device": "cpu", "batch_size": 60}
+        if given.window not in (None, window):
+            continue
         model = f"hf/{place}?extend=none&length={LENGTHS[-1] + ROOM}"
         api.run(folder / "suite", model, runs[-1], step=step, chat_template="never", model_args=arguments)
+    if given.window:
+        return
     cells = {(result.step, result.length): result for result in api.analyze_recovery(runs)}
     for step, window in enumerate(WINDOWS, start=1):
         parts = [cells[step, length].recovery for length in LENGTHS]

@@ -122,3 +122,10 @@ def test_a_bundle_of_a_run_with_a_step_is_scored_again(suites: tuple[Path, Path]
     api.board_bundle([tmp_path / "run"], tmp_path / "bundle.zip")
     checked = api.board_check(tmp_path / "bundle.zip", suites=[suites[0]])
     assert not checked.of("refused")
+
+
+def test_neutral_text_fills_long_contexts_of_passages(tmp_path: Path) -> None:
+    api.build("single_doc_qa", tmp_path / "suite", lengths="2k,8k", items=1, padded=1)
+    padded = [sample for sample in of(tmp_path / "suite", "padded") if sample.length == 8192]
+    assert padded
+    assert all(0.99 * sample.length <= sample.tokens <= sample.length for sample in padded)

@@ -5,7 +5,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, cycle, islice
 from random import Random
 from typing import TypeAlias, TypeGuard
 
@@ -599,7 +599,10 @@ def _padded(task: Task, plan: Plan, full: Sequence[Sample], shared: _Shared, exa
     first = full[0]
     if not _has_evidence(plan, task) or first.language not in NEUTRAL:
         return []
-    made = compose(plan, first.length, shared.neutral(first.language), shared.texts, exact=exact)
+    neutral = shared.neutral(first.language)
+    if isinstance(plan, Passages) and plan.shuffle:  # it has a place for each filler, of which there may be fewer
+        plan = replace(plan, shuffle=tuple(islice(cycle(plan.shuffle), max(len(plan.shuffle), len(neutral)))))
+    made = compose(plan, first.length, neutral, shared.texts, exact=exact)
     padded = []
     for sample, prompt in zip(full, made, strict=True):
         own = replace(
