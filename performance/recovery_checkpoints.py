@@ -114,7 +114,7 @@ def main() -> None:
             (run, other, f"{window} after {larger}"),
             (other, run, f"{larger} after {window}"),
         ):
-            decided = api.gate(candidate, baseline=baseline, on="recovery", at=LENGTHS)
+            decided = api.gate(candidate, baseline=baseline, on="recovery")
             print(f"{words}: {decided.decision}: {decided.reason}")
 
 
