@@ -233,7 +233,7 @@ def scripts_of(page: Path) -> list[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_scripts_and_their_options_exist_and_tests_have_the_names(page: Path) -> None:
     for words in scripts_of(page):
-        files = [ROOT / word for word in words[1:] if word.startswith(("performance/", "tests/"))]
+        files = [ROOT / word for word in words[1:] if word.startswith(("examples/", "performance/", "tests/"))]
         assert all(file.exists() for file in files), shlex.join(words)
         source = "".join(file.read_text("utf-8") for file in files if file.is_file())
         if words[0] == "python":

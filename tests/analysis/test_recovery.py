@@ -15,10 +15,11 @@ from simulated import row
 from fathom import api
 from fathom.analysis import KINDS, Recovery, average_scores, breakdown, curve, longscore, position, recovery, steady
 from fathom.report.measure import measure
-from fathom.report.sections.recovery import SECTION
+from fathom.report.sections.recovery import RECOVERY, SECTION, STEPS, trainings
 from fathom.rows import to_frame
 from fathom.suites.suitefile import open_suite
 from fathom.types import Facet, Row, Status
+from fathom.types.samples import STEP
 
 LENGTH = 4096
 
@@ -227,3 +228,100 @@ def test_a_cause_is_named_only_if_the_largest_loss_is_clear() -> None:
     rows = [row for item in range(6) for row in item_of(item, {"full": 0.76, "alone": 0.96, "none": 0})]
     rows += item_of(0, {"padded": 0.79})
     assert SECTION.finding(measure(to_frame(rows))).partition("; ")[2] == ""
+
+
+def placed(item: int, depth: float, scores: Mapping[str, float]) -> list[Row]:
+    return [replace(row, facets={**row.facets, "depth": depth}) for row in item_of(item, scores)]
+
+
+def test_recovery_by_depth_is_that_of_the_questions_whose_evidence_is_there() -> None:
+    rng = np.random.default_rng(3)
+    rows: list[Row] = []
+    of_part: list[list[dict[str, float]]] = [[] for _ in range(5)]
+    for item in range(60):
+        depth, luck = float(rng.random()), float(rng.random())
+        scores = {"full": float(luck > depth / 2), "alone": 1.0, "none": float(luck > 0.9)}
+        rows += placed(item, depth, scores)
+        of_part[min(4, int(round(depth, 3) * 5))].append(scores)
+    found = found_in(rows)
+    assert [(part.depth_low, part.depth_high) for part in found.depths] == [(n / 5, (n + 1) / 5) for n in range(5)]
+    assert sum(part.questions for part in found.depths) == 60
+    for part, own in zip(found.depths, of_part, strict=True):
+        full, alone, none = (mean(scores[name] for scores in own) for name in ("full", "alone", "none"))
+        assert part.recovery is not None
+        assert part.recovery.value == pytest.approx((full - none) / (alone - none))
+        assert part.lost.value == pytest.approx(alone - full)
+        assert part.recovery.interval.low < part.recovery.value < part.recovery.interval.high
+
+
+def test_items_asked_at_several_depths_are_compared_with_themselves() -> None:
+    rows: list[Row] = []
+    for item in range(12):
+        for depth in (0.0, 0.5, 1.0):
+            rows += placed(item, depth, {"full": float(depth != 0.5)})
+        rows += item_of(item, {"alone": 1, "none": 0})
+    found = found_in(rows)
+    assert [part.depth_low for part in found.depths] == [0.0, 0.5, 1.0]
+    assert [part.depth_high for part in found.depths] == [0.0, 0.5, 1.0]
+    assert [part.recovery.value for part in found.depths if part.recovery] == pytest.approx([1, 0, 1])
+    assert found.questions == 12
+
+
+def test_without_depths_or_with_few_items_there_is_no_recovery_by_depth() -> None:
+    scores: dict[str, float] = {"full": 1, "alone": 1, "none": 0}
+    assert found_in([row for item in range(10) for row in item_of(item, scores)]).depths == ()
+    del scores["none"]  # so that few items have a clear gain
+    few = found_in([row for item in range(4) for row in placed(item, 0.3 * item, scores)])
+    assert [part.recovery for part in few.depths] == [None] * 4
+    assert few.recovery is not None
+
+
+def test_the_mean_over_tasks_by_depth_is_over_those_whose_depth_varies() -> None:
+    scores: dict[str, float] = {"full": 1, "alone": 1, "none": 0}
+    rows = [row for item in range(40) for row in placed(item, item / 40, scores)]
+    rows += [row for item in range(10) for row in item_of(item, {**scores, "full": 0}, task="summary")]
+    every = found_in(rows, "all")
+    assert every.recovery is not None
+    assert every.recovery.value == pytest.approx(0.5)
+    assert [part.recovery.value for part in every.depths if part.recovery] == pytest.approx([1] * 5)
+
+
+def checkpoint(step: int, share: float, *, model: str, variant: str) -> list[Row]:
+    rows = [
+        row for item in range(20) for row in item_of(item, {"full": float(item < 20 * share), "alone": 1, "none": 0})
+    ]
+    return [replace(one, model=model, variant=variant, facets={**one.facets, STEP: step}) for one in rows]
+
+
+def test_checkpoints_of_one_training_are_in_the_order_of_their_steps() -> None:
+    rows = [
+        one
+        for step in (2000, 500, 1000)
+        for one in checkpoint(step, step / 2000, model=f"hf/run-{step}", variant=f"step {step}")
+    ]
+    results = measure(to_frame(rows))
+    ((name, own),) = trainings(results[RECOVERY]).items()
+    assert name == "hf/run-*"
+    assert [result.step for result in own] == [500, 1000, 2000]
+    first = next(table for table in SECTION.tables(results))
+    assert [str(row[0]) for row in first.rows] == ["500", "1,000", "2,000"]
+    assert [row[1].text for row in first.rows] == ["25.0", "50.0", "100.0"]
+    assert len(STEPS.draw(results)) == 1
+
+
+def test_trainings_are_told_apart_by_their_labels_and_models_of_one_step_by_their_names() -> None:
+    rows = [
+        one
+        for label in ("pi", "yarn")
+        for step in (1, 2)
+        for one in checkpoint(step, 0.5, model="openai/served", variant=f"{label}, step {step}")
+    ]
+    assert list(trainings(recovery(to_frame(rows)))) == ["pi, openai/served", "yarn, openai/served"]
+    rows = [
+        one
+        for size in ("7b", "13b")
+        for step in (1000, 2000)
+        for one in checkpoint(step, 0.5, model=f"hf/{size}-{step}", variant=f"step {step}")
+    ]
+    assert list(trainings(recovery(to_frame(rows)))) == ["hf/7b-*", "hf/13b-*"]
+    assert trainings(recovery(to_frame(checkpoint(1, 0.5, model="m", variant="step 1")))) == {}

@@ -97,3 +97,35 @@ def test_the_name_of_a_task_is_built_with_controls(tmp_path: Path) -> None:
     assert (found.questions, found.padded is not None) == (4, True)
     manifest = json.loads((tmp_path / "suite" / "manifest.json").read_text())
     assert manifest["closed_book"]
+
+
+def test_checkpoints_keep_their_step_and_are_drawn_against_it(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    for step, window in ((100, "1k"), (200, "2k"), (300, "5k")):
+        model = f"fathom/lexical?window={window}&truncate=middle"
+        api.lab_diagnose(model, suites[0], out=tmp_path / str(step), step=step)
+    runs = [tmp_path / str(step) / "run" for step in (100, 200, 300)]
+    results = api.analyze_recovery(runs)
+    steps = {result.step: result.recovery for result in results if (result.task, result.length) == ("all", 4096)}
+    values = [estimate.value for estimate in steps.values() if estimate]
+    assert list(steps) == [100, 200, 300]
+    assert values == sorted(values)
+    assert json.loads((runs[0] / "run.json").read_text())["step"] == 100
+    api.plot(runs, "recovery-steps", out=tmp_path / "steps.svg")
+    assert api.report(runs, tmp_path / "report.html") is not None
+    assert "Recovered, in percent, against the step of the training." in (tmp_path / "report.html").read_text()
+    with pytest.raises(FathomError, match="step"):
+        api.run(suites[0], model, runs[-1], step=400)
+
+
+def test_a_bundle_of_a_run_with_a_step_is_scored_again(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    api.run(suites[0], "fathom/lexical", tmp_path / "run", step=7)
+    api.board_bundle([tmp_path / "run"], tmp_path / "bundle.zip")
+    checked = api.board_check(tmp_path / "bundle.zip", suites=[suites[0]])
+    assert not checked.of("refused")
+
+
+def test_neutral_text_fills_long_contexts_of_passages(tmp_path: Path) -> None:
+    api.build("single_doc_qa", tmp_path / "suite", lengths="2k,8k", items=1, padded=1)
+    padded = [sample for sample in of(tmp_path / "suite", "padded") if sample.length == 8192]
+    assert padded
+    assert all(0.99 * sample.length <= sample.tokens <= sample.length for sample in padded)

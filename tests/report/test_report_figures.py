@@ -39,6 +39,7 @@ from fathom.report.results import ALL, Results
 from fathom.report.sections import breakdown, repeats
 from fathom.types import FathomError
 from fathom.types.choices import Figure
+from fathom.types.samples import STEP
 
 pytestmark = pytest.mark.slow
 GROUPED = [chart.kind for section in (breakdown.BREAKDOWN, repeats.SECTION) for chart in section.charts]
@@ -54,10 +55,22 @@ def repeated() -> Results:
     return measure(make_pro(questions=30))
 
 
+def checkpoints() -> Results:
+    """Two steps of a training, with items enough at each depth."""
+    rows = with_evidence_alone(make_rows(models=1, tasks=1, items=60))
+    steps = [
+        rows.with_columns(
+            variant=pl.lit(f"step {step}"), facets=pl.col("facets").str.replace(r"^\{", f'{{"{STEP}": {step}, ')
+        )
+        for step in (1, 2)
+    ]
+    return measure(pl.concat(steps))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_valid_vega_lite(results: Results, repeated: Results, kind: Figure) -> None:
-    needle = measure(make_needle()) if kind == "needle" else results
-    chart = chart_of(repeated if kind in GROUPED else needle, kind)
+    own = {"needle": lambda: measure(make_needle()), "recovery-depth": checkpoints, "recovery-steps": checkpoints}
+    chart = chart_of(repeated if kind in GROUPED else own.get(kind, lambda: results)(), kind)
     assert alt.Chart.from_dict(specification(chart))
 
 

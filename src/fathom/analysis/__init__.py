@@ -71,6 +71,7 @@ from fathom.analysis.position import position_contrasts as position_contrasts
 from fathom.analysis.profile import Profile as Profile
 from fathom.analysis.profile import profiles as profiles
 from fathom.analysis.recovery import KINDS as KINDS
+from fathom.analysis.recovery import DepthRecovery as DepthRecovery
 from fathom.analysis.recovery import Recovery as Recovery
 from fathom.analysis.recovery import recovery as recovery
 from fathom.analysis.repeats import Repeats as Repeats

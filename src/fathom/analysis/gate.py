@@ -36,6 +36,7 @@ from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 Decision: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Measure: TypeAlias = Literal["score", "recovery"]
 SIDES = ("candidate", "baseline")
 NAMED = 3
 """Tasks and lengths without a score that a reason names."""
@@ -112,6 +113,7 @@ class Gate:
         gaps: What could not be compared.
         looks: ``one``: the errors hold for one look at finished runs; ``any``: for all looks together
             (``fathom.analysis.sequential``).
+        on: What differences are of: scores, or recovery (``fathom.analysis.gate_recovery``).
     """
 
     decision: Decision
@@ -123,6 +125,7 @@ class Gate:
     gained: tuple[Flip, ...] = ()
     gaps: tuple[str, ...] = ()
     looks: Literal["one", "any"] = "one"
+    on: Measure = "score"
 
 
 @one_thread()
@@ -162,7 +165,7 @@ def gate(
     lost, gained = flips_of(both_scored(scored))
     gaps += nothing_to_lose(scored, margin) if claims else ()
     decided = decided_claims(claims, margin, alpha)
-    decision, reason = decision_of(decided, gaps, margin, alpha, math.ceil(math.log(alpha) / math.log(1 - margin)))
+    decision, reason = decision_of(decided, gaps, margin, alpha)
     return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
 
 
@@ -174,9 +177,7 @@ def both_sides(
     Raises:
         FathomError: See :func:`gate`.
     """
-    for name, value in (("margin", margin), ("alpha", alpha)):
-        if not 0 < value < 1:
-            raise FathomError(f"{name} {value:g}: expected a fraction above 0 and below 1, for instance 0.03")
+    check_levels(margin, alpha)
     rows = pl.concat([side_rows(candidate, SIDES[0]), side_rows(baseline, SIDES[1])])
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))
@@ -188,21 +189,32 @@ def both_sides(
     return rows, tuple(gaps)
 
 
-def chosen_replies(rows: pl.DataFrame, most: float) -> tuple[str, ...]:
-    """Sides of which more than a share of the replies may have been asked for more than once, in words."""
-    return tuple(
-        f"the {name} was {again}, so {CHOSEN}; most_asked_again states the share that is accepted"
-        for name in SIDES
-        if (again := asked_again(rows.filter(model=name), most))
-    )
-
-
 def nothing_to_lose(scored: pl.DataFrame, margin: float) -> tuple[str, ...]:
     """Whether the baseline scores too little to lose the margin, in words."""
     score = float(scored.filter(model=SIDES[1])["value"].to_numpy().mean())
     if score > margin:
         return ()
     return (f"the baseline scores {100 * score:.1f}, so it has no {100 * margin:g} points to lose",)
+
+
+def check_levels(margin: float, alpha: float) -> None:
+    """Check the margin and the level of a gate.
+
+    Raises:
+        FathomError: One is not in (0, 1).
+    """
+    for name, value in (("margin", margin), ("alpha", alpha)):
+        if not 0 < value < 1:
+            raise FathomError(f"{name} {value:g}: expected a fraction above 0 and below 1, for instance 0.03")
+
+
+def chosen_replies(rows: pl.DataFrame, most: float) -> tuple[str, ...]:
+    """Gaps: the sides of which more replies than this share were asked for more than once."""
+    return tuple(
+        f"the {name} was {again}, so {CHOSEN}; most_asked_again states the share that is accepted"
+        for name in SIDES
+        if (again := asked_again(rows.filter(model=name), most))
+    )
 
 
 def side_rows(rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -252,14 +264,14 @@ def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int
 
 
 def _claim(loss: Comparison, shift: Comparison, margin: float, clusters: int) -> Claim:
-    beyond = _one_sided(shift.p_value, shift.difference > -margin)
+    beyond = one_sided(shift.p_value, shift.difference > -margin)
     return Claim(
         loss.task,
         loss.length,
         loss.difference,
         loss.interval,
         loss.items,
-        p_worse=_one_sided(loss.p_value, loss.difference < 0),
+        p_worse=one_sided(loss.p_value, loss.difference < 0),
         p_margin=max(beyond, net_loss_p_value(loss.difference, margin, clusters)),
         clusters=clusters,
     )
@@ -284,12 +296,19 @@ def net_loss_p_value(difference: float, margin: float, clusters: int) -> float:
     return 1.0 if lost >= clusters else 1 - beta_lower_tail(loss, lost + 1, clusters - lost)
 
 
-def _one_sided(p_value: float, in_direction: bool) -> float:
+def one_sided(p_value: float, in_direction: bool) -> float:
+    """The p-value in the direction of the difference, or against it, from a two-sided one."""
     return p_value / 2 if in_direction else 1 - p_value / 2
 
 
 def decided_claims(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
-    """The claims with adjusted p-values and what each shows."""
+    """The claims with p-values adjusted for all of them, and what each shows.
+
+    Args:
+        claims: The claims, with the p-values of each alone.
+        margin: Largest accepted loss.
+        alpha: Level of the tests.
+    """
     adjusted = holm(np.array([claim.p_worse for claim in claims]), tests=len(claims))
     decided = []
     for claim, p_worse in zip(claims, adjusted.tolist(), strict=True):
@@ -363,7 +382,7 @@ def flips_of(both: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
 
 
 def decision_of(
-    claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float, least: int
+    claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float, least: int | None = None
 ) -> tuple[Decision, str]:
     """What decided claims show together, and why.
 
@@ -372,7 +391,7 @@ def decision_of(
         gaps: What could not be compared, in words.
         margin: Largest accepted loss, as a fraction.
         alpha: Level of the tests.
-        least: Items that a claim needs to pass even if both score alike on each.
+        least: Items that a claim needs to pass even if both score alike on each; by default those for one look.
     """
     points = f"{100 * margin:g} points"
     if failed := [claim for claim in claims if claim.decision == "FAIL"]:
@@ -384,6 +403,7 @@ def decision_of(
     if gaps:
         return "INCONCLUSIVE", "; ".join(gaps)
     if open_ := [claim.name for claim in claims if claim.decision != "PASS"]:
+        least = least or math.ceil(math.log(alpha) / math.log(1 - margin))
         few = any(claim.clusters < least for claim in claims)
         more = f"it takes at least {least:,} items, even without a loss" if few else "more items would decide it"
         return "INCONCLUSIVE", f"a loss of {points} cannot be excluded: {', '.join(open_)}; {more}"

@@ -94,7 +94,7 @@ def _points(group: pl.DataFrame, bins: int, seed: int) -> list[PositionPoint]:
     ranges: list[tuple[int, float, float]] = []
     parts: list[pl.DataFrame] = []
     for (length,), cell in group.sort("length", maintain_order=True).group_by("length", maintain_order=True):
-        lows, highs, places = _bins(cell, bins)
+        lows, highs, places = depth_bins(cell, bins)
         if len(lows):
             parts.append(cell.select("name", "value").with_columns(pl.Series("column", places + len(ranges))))
             ranges += [(int(str(length)), low, high) for low, high in zip(lows, highs, strict=True)]
@@ -132,8 +132,13 @@ def _clusters(group: pl.DataFrame, names: Sequence[str]) -> list[str]:
     return [known[name] for name in names]
 
 
-def _bins(cell: pl.DataFrame, bins: int) -> tuple[list[float], list[float], NDArray[np.int64]]:
-    """Lower and upper ends of the bins of one length, and the bin of each row; no bins if depth does not vary."""
+def depth_bins(cell: pl.DataFrame, bins: int) -> tuple[list[float], list[float], NDArray[np.int64]]:
+    """Lower and upper ends of the bins of one length, and the bin of each row; no bins if depth does not vary.
+
+    Args:
+        cell: Rows of one length, with item (``name``) and ``depth``.
+        bins: Number of equal parts, if depths are random.
+    """
     depths = cell["depth"].to_numpy()
     values = np.unique(depths)
     if len(values) < 2:

@@ -10,28 +10,32 @@ is 1 for a reader that loses nothing in a long context, and 0 for one that answe
 from a perfect score is the sum of three parts: 1 - alone (the evidence is not enough: reasoning, or form),
 alone - padded (length itself), padded - full (finding the evidence among text that resembles it).
 
+Where the depth of the evidence varies, recovery is also given by depth, over the questions whose evidence is there.
+
 A question counts as answered from a score of one half on; each is of one kind: known without context, read, not found
 (right with the evidence alone, wrong in the whole context), not understood (wrong in both), or right in the whole
 context alone, which is luck or a hint.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
 from fathom.analysis.known import is_closed
+from fathom.analysis.position import depth_bins
 from fathom.analysis.steady import Estimate
-from fathom.stats.columns import cluster_name, facet
+from fathom.stats.columns import cluster_name, facet, item_name
 from fathom.stats.differences import PAIRED_REPLICATES
 from fathom.stats.intervals import Floats, Interval, clusters_of, exact_interval, interval_of, resampled_sums, shuffled
 from fathom.stats.outcomes import Unanswered, counted
 from fathom.stats.side_rows import cut_from, is_aggregate
 from fathom.stats.strata import strata, within_stratum
-from fathom.types.samples import PADDED
+from fathom.types.samples import PADDED, STEP, UNNAMED
 
 RIGHT = 0.5
 """The least score of a question that counts as answered."""
@@ -42,7 +46,34 @@ _SYSTEM = ["model", "variant"]
 _QUESTION = [*_SYSTEM, "suite", "task", "item", "question"]
 _STREAMS = 2
 """First stream of pseudo-clusters (``fathom.stats.intervals``): equal scores in two contexts have different ones."""
-_CONTEXTS = ("full", "alone", "none", "padded", "alone_padded")
+_BINS = 5
+"""Parts of the context, if depths are random."""
+LEAST = 5
+"""Items at a depth from which recovery is given: the interval of a ratio of fewer has no use."""
+_FEWER = 5
+"""By how much fewer replicates the parts have: their intervals are wide."""
+CONTEXTS = ("full", "alone", "none", "padded", "alone_padded", "unnamed", "full_unnamed")
+
+
+@dataclass(frozen=True, slots=True)
+class DepthRecovery:
+    """The questions whose evidence is at one depth, 0 at the start of the context and 1 at its end.
+
+    Attributes:
+        depth_low: Least depth; equal to ``depth_high`` for chosen depths.
+        depth_high: Largest depth, which belongs to the next part, but for the last one.
+        questions: Questions.
+        full: Mean score with the whole context, in [0, 1], with its interval.
+        lost: Mean score with the evidence alone minus ``full``, paired.
+        recovery: As in ``Recovery``, of these questions; None of fewer than ``LEAST`` items too.
+    """
+
+    depth_low: float
+    depth_high: float
+    questions: int
+    full: Estimate
+    lost: Estimate
+    recovery: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +96,12 @@ class Recovery:
         reasoning: ``1 - alone``.
         by_length: ``alone - padded``; None without any.
         finding: ``padded - full``; without any ``alone - full``.
+        searching: ``full`` less the mean score where the question does not name its passage, of the questions that were
+            asked both ways (``fathom build --unnamed``); None without any.
         shares: Share of the questions of each of ``KINDS``.
+        depths: The same by depth of the evidence, ascending; empty unless depths vary. For ``all`` the mean over the
+            tasks whose depths vary, if these have the same parts.
+        step: Step of the training after which the model was saved (``fathom run --step``); None if not given.
     """
 
     model: str
@@ -81,7 +117,10 @@ class Recovery:
     reasoning: Estimate
     by_length: Estimate | None
     finding: Estimate
+    searching: Estimate | None
     shares: Mapping[str, float]
+    depths: tuple[DepthRecovery, ...] = ()
+    step: int | None = None
 
     @property
     def reason(self) -> str:
@@ -103,28 +142,77 @@ def recovery(
     Returns:
         By model, task (``all`` last) and length, ascending; empty if no question was asked with its evidence alone.
     """
-    table = _questions(rows, unanswered)
+    table = recovery_questions(rows, unanswered)
+    placed = recovery_questions(rows, unanswered, by_depth=True)
+    steps = _steps(rows)
     recoveries: list[Recovery] = []
-    for (model, variant), own in table.group_by(_SYSTEM, maintain_order=True):
-        system = (str(model), str(variant))
-        tasks = {str(task): part for (task,), part in own.group_by("task", maintain_order=True)}
-        cells = {
-            (task, int(str(length))): part
-            for task, whole in tasks.items()
-            for (length,), part in whole.sort("length").group_by("length", maintain_order=True)
-        }
-        for (task, length), part in cells.items():
-            recoveries.append(_recovery((*system, task, length), {task: part}, seed, replicates))
+    cells_of, placed_of = _cells(table), _cells(placed)
+    for system, cells in cells_of.items():
+        by_depth = placed_of.get(system, {})
+        tasks = list(dict.fromkeys(task for task, _ in cells))
+        lengths = sorted({length for _, length in cells})
+        chosen: list[tuple[str, int, tuple[str, ...]]]
+        chosen = [(task, length, (task,)) for task, length in product(tasks, lengths) if (task, length) in cells]
         if len(tasks) > 1:
-            for length in sorted({length for _, length in cells}):
-                if all((task, length) in cells for task in tasks):
-                    parts = {task: cells[task, length] for task in tasks}
-                    recoveries.append(_recovery((*system, ALL, length), parts, seed, replicates))
+            shared = [length for length in lengths if all((task, length) in cells for task in tasks)]
+            chosen += [(ALL, length, tuple(tasks)) for length in shared]
+        for name, length, of in chosen:
+            parts = {task: cells[task, length] for task in of}
+            depths = {task: by_depth[task, length] for task in of if (task, length) in by_depth}
+            result = _recovery((*system, name, length), parts, seed, replicates)
+            by_place = _depths(result, depths, seed, replicates)
+            recoveries.append(replace(result, depths=by_place, step=steps.get(system)))
     return recoveries
 
 
-def _questions(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
-    """One row for each model, question and length: its scores in each context, mean over repeats and depths."""
+def _cells(table: pl.DataFrame) -> dict[tuple[str, str], dict[tuple[str, int], pl.DataFrame]]:
+    """The questions of each model by task and length."""
+    cells: dict[tuple[str, str], dict[tuple[str, int], pl.DataFrame]] = {}
+    for (model, variant, task, length), part in table.group_by([*_SYSTEM, "task", "length"], maintain_order=True):
+        cells.setdefault((str(model), str(variant)), {})[str(task), int(str(length))] = part
+    return cells
+
+
+def _steps(rows: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """The step of each model that has one."""
+    steps = rows.select(*_SYSTEM, step=facet(STEP).cast(pl.Int64, strict=False)).drop_nulls("step").unique()
+    return {(model, variant): step for model, variant, step in steps.iter_rows()}
+
+
+def _depths(
+    whole: Recovery, placed: Mapping[str, pl.DataFrame], seed: int, replicates: int
+) -> tuple[DepthRecovery, ...]:
+    """The parts of a mean by depth, if the tasks whose depth varies have the same parts."""
+    bins: dict[tuple[tuple[float, float], ...], dict[str, list[pl.DataFrame]]] = {}
+    for task, table in placed.items():
+        lows, highs, places = depth_bins(table, _BINS)
+        if lows:
+            table = table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in CONTEXTS[3:])
+            parts = [table.filter(pl.Series(places == place)) for place in range(len(lows))]
+            bins.setdefault(tuple(zip(lows, highs, strict=True)), {})[task] = parts
+    if len(bins) != 1:
+        return ()
+    ((ends, tables),) = bins.items()
+    named = whole.model, whole.variant, whole.task, whole.length
+    depths = []
+    for place, (low, high) in enumerate(ends):
+        here = {task: own[place] for task, own in tables.items()}
+        if all(map(len, here.values())):
+            part = _recovery(named, here, seed, max(1000, replicates // _FEWER))
+            few = min(table["cluster"].n_unique() for table in here.values()) < LEAST
+            ratio = None if few else part.recovery
+            depths.append(DepthRecovery(low, high, part.questions, part.full, part.finding, ratio))
+    return tuple(depths)
+
+
+def recovery_questions(rows: pl.DataFrame, unanswered: Unanswered, *, by_depth: bool = False) -> pl.DataFrame:
+    """One row for each model, question and length: its scores in each context, mean over repeats and depths.
+
+    Args:
+        rows: A rows table.
+        unanswered: How unanswered replies count.
+        by_depth: Whether each depth has a row of its own, with ``depth`` and the item as ``name``.
+    """
     context = facet("context").fill_null("")
     wanted = rows.filter(~is_aggregate(), cut_from().is_null())
     # Tasks that were asked closed-book, also where no request of these was answered.
@@ -139,29 +227,38 @@ def _questions(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
         means = scored.filter(which).group_by([*_QUESTION, *by], maintain_order=True)
         return means.agg(pl.col("value").mean().alias(name))
 
-    whole = scored.filter(context == "", pl.col("length") > 0).with_columns(cluster_name())
-    full = whole.group_by([*_QUESTION, "length"], maintain_order=True).agg(
+    whole = scored.filter(context == "", pl.col("length") > 0).with_columns(
+        cluster_name(), item_name(), depth=facet("depth").cast(pl.Float64, strict=False).round(3)
+    )
+    if by_depth:
+        whole = whole.filter(pl.col("depth").is_between(0, 1))
+    full = whole.group_by([*_QUESTION, "length", *(("name", "depth") if by_depth else ())], maintain_order=True).agg(
         pl.col("value").mean().alias("full"), pl.col("chance").mean(), pl.col("cluster").first()
     )
     alone = of((context == "alone") & (pl.col("length") == 0), "alone")
     none = of(is_closed(), "none")
     padded = of(context == PADDED, "padded", "length")
+    unnamed = of(context == UNNAMED, "unnamed", "length")
     return (
         full.join(alone, on=_QUESTION, maintain_order="left")
         .join(none, on=_QUESTION, how="left", maintain_order="left")
         .join(padded, on=[*_QUESTION, "length"], how="left", maintain_order="left")
+        .join(unnamed, on=[*_QUESTION, "length"], how="left", maintain_order="left")
         .join(closed, on=closed.columns[:-1], how="left", maintain_order="left")
         .with_columns(pl.col("measured").fill_null(False))
         .filter(pl.col("none").is_not_null() | ~pl.col("measured"))  # means are over the same questions
         .with_columns(pl.when("measured").then("none").otherwise(pl.col("chance").fill_null(0.0)).alias("none"))
-        .with_columns(pl.when(pl.col("padded").is_not_null()).then("alone").alias("alone_padded"))
+        .with_columns(
+            pl.when(pl.col("padded").is_not_null()).then("alone").alias("alone_padded"),
+            pl.when(pl.col("unnamed").is_not_null()).then("full").alias("full_unnamed"),
+        )
     )
 
 
 def _recovery(
     named: tuple[str, str, str, int], parts: Mapping[str, pl.DataFrame], seed: int, replicates: int
 ) -> Recovery:
-    points, draws, exact = _means(parts, seed, replicates)
+    points, draws, exact = context_means(parts, seed, replicates)
     has_padding = bool(np.isfinite(points["padded"]))
     if has_padding:  # what length costs is measured on fewer items, and subtracted from the mean of all
         points["padded"] += points["alone"] - points["alone_padded"]
@@ -193,6 +290,7 @@ def _recovery(
         reasoning=_complement(mean("alone")),
         by_length=difference("alone", "padded") if has_padding else None,
         finding=difference("padded" if has_padding else "alone", "full"),
+        searching=difference("full_unnamed", "unnamed") if np.isfinite(points["unnamed"]) else None,
         shares={kind: float(np.mean([of_task[kind] for of_task in kinds])) for kind in KINDS},
     )
 
@@ -207,26 +305,33 @@ def _complement(part: Estimate) -> Estimate:
     return Estimate(1 - part.value, Interval(1 - part.interval.high, 1 - part.interval.low))
 
 
-def _means(
-    parts: Mapping[str, pl.DataFrame], seed: int, replicates: int
+def context_means(
+    parts: Mapping[str, pl.DataFrame], seed: int, replicates: int, contexts: Sequence[str] = CONTEXTS
 ) -> tuple[dict[str, float], dict[str, Floats], dict[str, Interval]]:
     """The mean over tasks of the score in each context, its replicates, and its interval where that is not drawn.
 
-    Means are NaN where a task has none.
+    Args:
+        parts: Questions of each task (``recovery_questions``).
+        seed: Seed of the replicates.
+        replicates: Their number.
+        contexts: The columns; one that ends with ``none`` is a fact where no task was asked without context.
+
+    Returns:
+        Means, which are NaN where a task has none; replicates; intervals, of a single task alone.
     """
     groups = {task: table["cluster"].to_list() for task, table in parts.items()}
     known, prior = strata(groups), 1 / len(parts)
-    points: dict[str, list[float]] = {name: [] for name in _CONTEXTS}
-    draws: dict[str, list[Floats]] = {name: [] for name in _CONTEXTS}
+    points: dict[str, list[float]] = {name: [] for name in contexts}
+    draws: dict[str, list[Floats]] = {name: [] for name in contexts}
     exact: dict[str, Interval] = {}
     for task, table in parts.items():
-        scores = table.select(_CONTEXTS).fill_null(math.nan).to_numpy().astype(np.float64)
+        scores = table.select(contexts).fill_null(math.nan).to_numpy().astype(np.float64)
         clusters = within_stratum(clusters_of(scores, groups[task]), groups[task], known[task].clusters)
         sums = resampled_sums(clusters, seed, replicates=replicates)
-        for number, name in enumerate(_CONTEXTS):
+        for number, name in enumerate(contexts):
             own, point = clusters.at([number]), float(clusters.means[number])
             points[name].append(point)
-            if name == "none" and not table["measured"].any():  # the chance level is a fact
+            if name.endswith("none") and not table["measured"].any():  # the chance level is a fact
                 draws[name].append(np.full(replicates, point))
                 exact[name] = Interval(point, point)
                 continue

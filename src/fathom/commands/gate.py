@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.shared import Json, JudgeOfRows, Seed, Tell, Unanswered
 from fathom.options.declare import arg, at_least, command, line_only, opt, unset
@@ -24,6 +24,13 @@ class GateOptions(Json):
         float,
         opt("Largest accepted loss, as a fraction: 0.03 is three points.", check=at_least(0, above=True)),
     ] = 0.03
+    on: Annotated[
+        Literal["score", "recovery"],
+        opt(
+            "What is compared: scores, or what is recovered of the score with the evidence alone (a suite built with "
+            "--closed-book --alone)."
+        ),
+    ] = "score"
     at: Annotated[Tokens, opt("Only these lengths, for instance 32k.")] = unset
     alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = 0.05
     sequential: Annotated[
@@ -53,12 +60,17 @@ def gate(options: GateOptions) -> "Gate":
     loss is significant and larger than the margin. INCONCLUSIVE (3): neither, or there is nothing to compare.
     """
     from fathom.analysis.gate import gate
+    from fathom.analysis.gate_recovery import gate_recovery
     from fathom.analysis.sequential import sequential_gate
     from fathom.report.gate import write_junit
     from fathom.report.reading import tell_shared, tell_unfinished
     from fathom.rows import load
     from fathom.rows.parts import ReadOptions
 
+    if options.sequential and options.on != "score":
+        raise FathomError(
+            "sequential: only scores can be looked at any time; leave out `on`, or `sequential` for one look"
+        )
     if options.sequential and options.unanswered != "zero":
         raise FathomError(
             "sequential: unanswered replies count 0; leave out `unanswered`, or `sequential` for one look"
@@ -71,7 +83,8 @@ def gate(options: GateOptions) -> "Gate":
     if options.sequential:
         decided = sequential_gate(candidate, baseline, **how)
     else:
-        decided = gate(candidate, baseline, **how, unanswered=options.unanswered, seed=options.seed)
+        decide = gate if options.on == "score" else gate_recovery
+        decided = decide(candidate, baseline, **how, unanswered=options.unanswered, seed=options.seed)
     if options.junit is not None:
         write_junit(decided, options.junit)
     return decided

@@ -114,7 +114,7 @@ def _folder(options: MeasureOptions) -> Path:
     from fathom.plugins.names import folder_name
 
     size = "-quick" if options.quick else "-thorough" if options.thorough else ""
-    label = f"-{folder_name(options.label)}" if options.label else ""
+    label = "".join(f"-{folder_name(name)}" for name in options.names)
     about = f"-{folder_name(Path(options.documents).name)}" if options.documents else ""
     return options.out or Path("measured") / f"{folder_name(options.model)}{about}{label}{size}"
 
@@ -302,6 +302,7 @@ def _asked(
 
     words = [str(suite) if word == "SUITE" else word for word in shlex.split(plan["command"])]
     words += ["--label", options.label] if options.label else []
+    words += [] if options.step is None else ["--step", str(options.step)]
     tell(shlex.join([*words, "--out", str(folder / "run")]))
     agreed = True
 

@@ -135,7 +135,7 @@ def run(options: RunOptions) -> "RunSummary":
     suite, name = _suite(options)
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
-    label = f"-{options.label}" if options.label else ""
+    label = "".join(f"-{name}" for name in options.names)
     around = "" if options.system == "whole" else f"-{options.system}"
     summary = run(
         suite,

@@ -182,6 +182,7 @@ class Settings:
         system: The system around the model.
         server_command: The command line with which the server was started; None if unsaid.
         label: The user's name for the run; "" for none.
+        step: The step of the training after which the model was saved; None if unsaid.
         chosen_temperature: Whether the user chose the temperature: then it is not left out where the server refuses it.
 
     Raises:
@@ -204,6 +205,7 @@ class Settings:
     system: Method = WHOLE
     server_command: str | None = None
     label: str = ""
+    step: int | None = None
     chosen_temperature: bool = False
 
     def __post_init__(self) -> None:

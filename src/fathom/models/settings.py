@@ -32,6 +32,14 @@ BaseUrl: TypeAlias = Annotated[
 Backoff: TypeAlias = Annotated[
     float, Option(help="Seconds before the first retry; doubles with each.", hidden=True, check=at_least(0))
 ]
+Step: TypeAlias = Annotated[
+    int | None,
+    opt(
+        "The step of the training after which the model was saved: reports draw recovery against it, and --label tells "
+        "several trainings apart.",
+        check=at_least(0),
+    ),
+]
 ReasoningTokens: TypeAlias = Annotated[
     int | None, opt("Tokens for reasoning, added to each output cap.", metavar="TOKENS", check=at_least(0))
 ]
@@ -107,6 +115,12 @@ class Served(Options, kw_only=True):
             check=_label,
         ),
     ] = None
+    step: Step = None
+
+    @property
+    def names(self) -> list[str]:
+        """What the user calls the run: its label and its step."""
+        return [*([self.label] if self.label else []), *([] if self.step is None else [f"step {self.step}"])]
 
 
 class Reasoning(Options, kw_only=True):

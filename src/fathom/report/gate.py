@@ -26,7 +26,8 @@ LOOKS = {
 def tables(gate: Gate) -> list[Table]:
     """The claims, and the samples that flipped; differences are candidate minus baseline."""
     about = (
-        f"Candidate minus baseline in percentage points, paired, with 95% intervals. Margin {100 * gate.margin:g} "
+        f"{'Recovery of the candidate minus that of the' if gate.on == 'recovery' else 'Candidate minus'} baseline in "
+        f"percentage points, paired, with 95% intervals. Margin {100 * gate.margin:g} "
         f"points, level {gate.alpha:g}. p worse: that the candidate is worse (Holm over all claims); p margin: "
         f"against a loss of the margin or more. {LOOKS[gate.looks]}"
     )

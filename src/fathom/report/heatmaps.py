@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fathom.analysis import CurvePoint, LongScore, PositionPoint
+from fathom.analysis import CurvePoint, DepthRecovery, LongScore, PositionPoint
 from fathom.report import words
 from fathom.report.charts import Labels, LayerChart, Names, Size, Tiles
 from fathom.report.colours import CHANGE, GRID, HEAT, change_step, heat_step
@@ -156,7 +156,7 @@ def heat_map(
     )
 
 
-def depth_name(point: PositionPoint) -> str:
+def depth_name(point: PositionPoint | DepthRecovery) -> str:
     """A depth, or a range of depths, in percent of the context: "40%", "20–40%"."""
     low, high = round(100 * point.depth_low), round(100 * point.depth_high)
     return f"{low}%" if low == high else f"{low}–{high}%"

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fathom.report.charts import LayerChart, Size
-from fathom.report.parts import PagePart, table_parts
+from fathom.report.figure import SMALL, Figure, drawn
+from fathom.report.parts import Figures, PagePart, Text, key_of_models, table_parts
 from fathom.report.results import Measurement, Results
 from fathom.report.table import Table
 from fathom.types.choices import Figure as Kind
@@ -86,6 +87,36 @@ class Section:
         """The text above it on the page."""
         own = self.about if isinstance(self.about, str) else self.about(results)
         return own or (tables[0].about if tables else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panels:
+    """Charts of a section with a heading each: small multiples on the page, and panels of a file of figures.
+
+    Attributes:
+        charts: Gives headings and charts for results, a plotting area, columns of legends, and whether charts contain
+            their headings.
+        label: What a chart shows, before its heading.
+        text: Under the charts of the page.
+        shared: Whether the lines are the models of the report: then one key of these stands above the charts.
+    """
+
+    charts: Callable[[Results, Size, int, bool], Sequence[tuple[str, LayerChart]]]
+    label: str
+    text: str
+    shared: bool = False
+
+    def page(self, results: Results) -> list[PagePart]:
+        """The charts on the page; nothing without any."""
+        charts = self.charts(results, SMALL, 0 if self.shared else 2, False)
+        figures = [Figure(heading, drawn(chart, f"{self.label}, {heading}")) for heading, chart in charts]
+        key = [key_of_models(results)] if self.shared else []
+        return [*key, Figures(figures), Text(self.text)] if figures else []
+
+    def draw(self, results: Results) -> list[LayerChart]:
+        """The charts of a file."""
+        legend = legend_columns(results, COLUMNS) if self.shared else COLUMNS
+        return [chart for _, chart in self.charts(results, PANEL, legend, True)]
 
 
 def legend_columns(results: Results, most: int) -> int:

@@ -29,6 +29,7 @@ from fathom.suites.suitefile.pools import shared_contexts as pool_warnings
 from fathom.tokens.tokenizers import public_name
 from fathom.types import FathomError, Row
 from fathom.types.origins import ORIGINS, TABLE, Origin
+from fathom.types.samples import STEP
 
 _DEFAULT_OPTIONS = ReadOptions()
 _UNKNOWN_FLAGS, _PLAIN = "not told", "no other flags"
@@ -316,6 +317,7 @@ def scored_rows(
     suite: Mapping[str, Any] = manifest.get("suite") or {}
     thinking: Mapping[str, Any] = manifest.get("thinking") or {}
     about = {"thinking": thinking["mode"], "model_kind": thinking["kind"]} if thinking else {}
+    about |= {STEP: manifest["step"]} if manifest.get("step") is not None else {}
     by_likelihood = (manifest.get("generation") or {}).get("likelihood") == "gold"
     for record in stored:
         scored = score_of_likelihood(record) if by_likelihood else score_reply(record, rule, judged)

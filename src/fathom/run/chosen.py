@@ -38,6 +38,7 @@ def choose(
     system: str = WHOLE.name,
     server_command: str | None = None,
     label: str | None = None,
+    step: int | None = None,
     subset: Mapping[str, Json] | None = None,
 ) -> Chosen:
     """How a model is asked.
@@ -49,6 +50,7 @@ def choose(
         system: The system around it.
         server_command: The command line with which its server was started; None if unsaid.
         label: The user's name for the run; None for none.
+        step: The step of the training after which the model was saved; None if unsaid.
         subset: Description of the subset to run; None for all samples.
 
     Raises:
@@ -85,6 +87,7 @@ def choose(
         system=system_of(system),
         server_command=server_command,
         label=label or "",
+        step=step,
         chosen_temperature=sampling.temperature != "default",
     )
     check_settings(settings)

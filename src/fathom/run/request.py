@@ -124,6 +124,7 @@ def request_of(
         system=settings.system,
         server_command=settings.server_command,
         label=settings.label,
+        step=settings.step,
         subset=describe_subset(subset) if subset else None,
     )
     loading.use_again(suite.manifest.get("plugins"), suite.folder)

@@ -59,6 +59,7 @@ _FIELDS = {
     "extension": _Kind(dict, "an object or null"),
     "server_command": _Kind(str, "a text"),
     "label": _Kind(str, "a text"),
+    "step": _Kind(int, "a whole number"),
     "variant": _Kind(str, "a text"),
     "observed": _Kind(dict, "an object"),
     "thinking": _Kind(dict, "an object or null"),
@@ -134,6 +135,7 @@ def describe_run(
         **({} if settings.system == WHOLE else {"system": settings.system.record()}),
         **({} if thinking is None else {"thinking": asdict(thinking)}),
         **({"label": settings.label} if settings.label else {}),
+        **({} if settings.step is None else {"step": settings.step}),
         **({"variant": variant} if (variant := _variant(settings)) else {}),
         "versions": {name: installed for name in packages or ("fathom-eval", *asking) if (installed := _version(name))},
         **({} if command is None else {"command": _command_without_keys(command)}),
@@ -142,9 +144,11 @@ def describe_run(
 
 
 def _variant(settings: Settings) -> str:
-    """What tells this run apart from others of the same model: its label, the score that it is for, its system."""
+    """What tells this run apart from others of the same model: label, step, the score that it is for, system."""
+    step = "" if settings.step is None else f"step {settings.step}"
     score = settings.thinking.score if settings.thinking else ""
-    return ", ".join(filter(None, (settings.label, score, settings.system.words if settings.system != WHOLE else "")))
+    system = settings.system.words if settings.system != WHOLE else ""
+    return ", ".join(filter(None, (settings.label, step, score, system)))
 
 
 def _extension(settings: Settings) -> dict[str, Json]:
@@ -367,6 +371,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "`system`": manifest.get("system"),
         "`server_command`": manifest.get("server_command"),
         "`label`": manifest.get("label"),
+        "`step`": manifest.get("step"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},

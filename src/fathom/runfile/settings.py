@@ -13,6 +13,7 @@ from fathom.models.settings import (
     ReasoningTokens,
     Sampling,
     Served,
+    Step,
 )
 from fathom.options.declare import Options, Read, at_least, given, opt, unset
 from fathom.options.values import MaybePath, Names, temperature_or_default
@@ -151,6 +152,7 @@ class LikelihoodSettings(Limits, kw_only=True):
     lengths: Lengths = unset
     tasks: Tasks = unset
     limit: Limit = None
+    step: Step = None
     most_orders: Annotated[int, opt("With orders: maximum number of orders per question.", check=at_least(1))] = 120
     max_connections: Annotated[
         int, opt("Samples processed in parallel; the texts of one sample are sent in sequence.", check=at_least(1))

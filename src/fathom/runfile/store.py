@@ -27,7 +27,7 @@ from fathom.runfile.store_checks import Formats, Rows, check_rows
 from fathom.runfile.worker import Worker, is_alive
 from fathom.storage.foreign import BESIDE, check_files, check_schema
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
-from fathom.types.samples import PADDED
+from fathom.types.samples import CONTROLS
 
 FILE = "replies.sqlite"
 PAGE_BYTES = 1024
@@ -226,10 +226,10 @@ def planned_cells(folder: Path) -> dict[tuple[str, int], tuple[int, int]]:
     with clear_errors(folder), reading(folder) as db:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'planned'").fetchone():
             return {}
-        partly = "json_extract(facets, '$.cut_from') IS NOT NULL OR json_extract(facets, '$.context') IS ?"
+        partly = "json_extract(facets, '$.cut_from') IS NOT NULL OR json_extract(facets, '$.context') IN (?, ?)"
         at = f"CASE WHEN {partly} THEN 0 ELSE length END"
         query = f"SELECT task, {at} AS at, count(*), sum(tokens) FROM planned GROUP BY task, at"
-        return {(str(task), int(at)): (count, tokens) for task, at, count, tokens in db.execute(query, (PADDED,))}
+        return {(str(task), int(at)): (count, tokens) for task, at, count, tokens in db.execute(query, CONTROLS)}
 
 
 def last_reply(folder: Path) -> tuple[int, float | None]:

@@ -6,18 +6,18 @@ Each is used by its own study (``known``, ``recovery``, ``truncation``, ``breakd
 import polars as pl
 
 from fathom.stats.columns import facet
-from fathom.types.samples import PADDED
+from fathom.types.samples import CONTROLS
 
 
 def is_side_row() -> pl.Expr:
     """Rows that are not replies to a question with its whole context.
 
     They are closed-book questions and questions over the evidence alone (length 0), questions over evidence among
-    neutral text, replies to truncated prompts, or published averages.
+    neutral text, those that do not name their passage, replies to truncated prompts, or published averages.
     """
     context = facet("context")
     without = (pl.col("length") == 0) & context.is_in(["none", "alone"]).fill_null(False)
-    return without | (context == PADDED).fill_null(False) | cut_from().is_not_null() | is_aggregate()
+    return without | context.is_in(CONTROLS).fill_null(False) | cut_from().is_not_null() | is_aggregate()
 
 
 def cut_from() -> pl.Expr:

@@ -87,6 +87,13 @@ class Contents(Options, kw_only=True):
             check=_share,
         ),
     ] = 0.0
+    unnamed: Annotated[
+        bool,
+        opt(
+            "Also ask questions about a numbered passage without its number, over the same context: what it costs to "
+            "search for it."
+        ),
+    ] = False
     common: Annotated[bool, opt("Only items that fit every length: the same questions at all lengths.")] = False
     truncate: Annotated[
         Read[Sequence[int | str] | str | int, tuple[int, ...]],

@@ -38,6 +38,8 @@ Figure: TypeAlias = Literal[
     "answers",
     "truncation",
     "recovery",
+    "recovery-depth",
+    "recovery-steps",
     "tasks",
     "task-curves",
     "length-shares",

@@ -49,6 +49,8 @@ class Ending:
         thinking: The end of the prompt, in place of ``question``, that asks for thoughts before the answer; "" for
             none.
         inputs: See ``Sample``. Like facets they are omitted for closed-book questions.
+        unnamed: The end of the prompt, in place of ``question``, that does not name the passage by its number; "" if
+            it never does.
     """
 
     question: str
@@ -59,6 +61,7 @@ class Ending:
     closed: str = ""
     thinking: str = ""
     inputs: Mapping[str, Facet] = field(default_factory=dict)
+    unnamed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

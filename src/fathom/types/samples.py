@@ -82,11 +82,17 @@ def place_of(task: str, item: str, cluster: Facet | None = None) -> bytes:
 
 def is_whole(length: int, facets: Mapping[str, Facet]) -> bool:
     """Whether a sample of this length and these facets is a question with its whole context."""
-    return bool(length) and "cut_from" not in facets and facets.get("context") != PADDED
+    return bool(length) and "cut_from" not in facets and facets.get("context") not in CONTROLS
 
 
 PADDED = "padded"
 """The facet ``context`` of a sample in which all but the evidence is neutral text."""
+UNNAMED = "unnamed"
+"""The facet ``context`` of a sample whose question does not name the passage that it is about."""
+CONTROLS = (PADDED, UNNAMED)
+"""Values of the facet ``context`` of samples that are as long as their whole context, and are no part of curves."""
+STEP = "training_step"
+"""The facet of rows with the step of the training after which their model was saved (``fathom run --step``)."""
 CONTAINED = "the reply contains a gold answer"
 """The ``detail`` of a token F1 below 1 that a whole sentence with the right answer gets too."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS as SINGLE
-from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score
+from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score, unnamed_of
 from fathom.suites.tasks import scattered, whole_documents
 from fathom.suites.tasks.evidence import askable, candidates_of_questions, questions_left_out
 from fathom.suites.tasks.several import HEADER, SHARE, apart, gold_numbers, numbers_of, pieces_of, separate_texts
@@ -47,6 +47,13 @@ PROMPTS = {
         "closed": SINGLE["zh"]["closed"],
     },
 }
+
+UNNAMED = {
+    "en": "Answer the following question from what some of the passages say.\nQuestion: {question}\n"
+    "Reply with the answer only, without explanation.\nAnswer:",
+    "zh": "请根据文章回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
+}
+"""Questions that do not say which passages they are about; shorter than those that do."""
 
 
 def pool(resources: Resources) -> CandidatePool:
@@ -116,12 +123,16 @@ def plan(draw: Draw) -> Plan:
         intro=prompts["intro"],
         header=prompts["header"],
         gold=apart(draw, candidate.spans, in_order=not separate_texts(candidate.document)),
-        finish=partial(finish, prompts=prompts, questions=candidate.questions),
+        finish=partial(
+            finish, prompts=prompts, questions=candidate.questions, unnamed=unnamed_of(draw.resources, UNNAMED)
+        ),
         shuffle=scattered(draw),
     )
 
 
-def finish(layout: Layout, prompts: Mapping[str, str], questions: tuple[Question, ...]) -> tuple[Ending, ...]:
+def finish(
+    layout: Layout, prompts: Mapping[str, str], questions: tuple[Question, ...], unnamed: str
+) -> tuple[Ending, ...]:
     """The questions, which name all gold passages by number."""
     numbers = numbers_of(layout, prompts)
     return tuple(
@@ -132,6 +143,7 @@ def finish(layout: Layout, prompts: Mapping[str, str], questions: tuple[Question
             facets={"passages": len(layout.spans), "gold": gold_numbers(layout), **kind_of(question)},
             asked=question.text,
             closed=prompts["closed"].format(question=question.text),
+            unnamed=unnamed.format(question=question.text),
         )
         for question in questions
     )

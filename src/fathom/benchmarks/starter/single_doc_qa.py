@@ -48,6 +48,13 @@ PROMPTS = {
     },
 }
 
+UNNAMED = {
+    "en": "Answer the following question from what one passage says.\nQuestion: {question}\n"
+    "Reply with the answer only, without explanation.\nAnswer:",
+    "zh": "请根据文章回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
+}
+"""Questions that do not say which passage they are about; shorter than those that do."""
+
 
 def pool(resources: Resources) -> CandidatePool:
     """Candidates with up to four questions about one passage; whole documents as distractors.
@@ -78,12 +85,21 @@ def plan(draw: Draw) -> Plan:
         intro=prompts["intro"],
         header=prompts["header"],
         gold=((candidate.spans[0], draw.depth),),
-        finish=partial(finish, prompts=prompts, questions=candidate.questions),
+        finish=partial(
+            finish, prompts=prompts, questions=candidate.questions, unnamed=unnamed_of(draw.resources, UNNAMED)
+        ),
         shuffle=scattered(draw),
     )
 
 
-def finish(layout: Layout, prompts: Mapping[str, str], questions: tuple[Question, ...]) -> tuple[Ending, ...]:
+def unnamed_of(resources: Resources, texts: Mapping[str, str]) -> str:
+    """The text of an unnamed question; "" with the authors' prompts, which have none."""
+    return "" if resources.wording else texts[resources.language]
+
+
+def finish(
+    layout: Layout, prompts: Mapping[str, str], questions: tuple[Question, ...], unnamed: str
+) -> tuple[Ending, ...]:
     """The questions name the passage by its number."""
     number = layout.gold[0] + 1
     return tuple(
@@ -94,6 +110,7 @@ def finish(layout: Layout, prompts: Mapping[str, str], questions: tuple[Question
             facets={"passages": len(layout.spans), "gold": number, **kind_of(question)},
             asked=question.text,
             closed=prompts["closed"].format(question=question.text),
+            unnamed=unnamed.format(question=question.text),
         )
         for question in questions
     )

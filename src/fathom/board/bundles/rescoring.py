@@ -30,6 +30,7 @@ from fathom.stats.outcomes import (
 from fathom.storage.versions import fathom_version
 from fathom.suites.registry import get_task
 from fathom.types import Reply, Row
+from fathom.types.samples import STEP
 
 SAME = 1e-9
 """Scores that differ by less are equal: machines round the last digit of a mean differently."""
@@ -93,8 +94,8 @@ def needed_judgements(bundle: Bundle) -> tuple[JudgedReply, ...]:
 
 
 def thinking_facets(bundle: Bundle) -> tuple[str, ...]:
-    """Facets of rows that describe the run, not the sample."""
-    return ("thinking", "model_kind") if bundle.settings.get("thinking") else ()
+    """Facets of rows that describe the model or the run, not the sample."""
+    return (*(("thinking", "model_kind") if bundle.settings.get("thinking") else ()), STEP)
 
 
 def _ended(bundle: Bundle) -> Iterator[Finding]:
@@ -164,6 +165,7 @@ def rescored(bundle: Bundle) -> Iterator[tuple[int, Row, Row]]:
             "variant": bundle.variant,
             "suite": {"name": part.suite, "tokenizer": part.tokenizer},
             "thinking": bundle.settings.get("thinking"),
+            "step": next((result.rows[0].facets.get(STEP) for _, result in of_part), None),
         }
         scored = [scored_rows(stored, manifest, rule, judged) for rule in RULES]
         for (at, result), *computed in zip(of_part, *scored, strict=True):

@@ -1,15 +1,14 @@
 """The section on truncation: how much of each task needs the full text (Ada-LEval, table 10)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fathom.analysis import CurvePoint, Truncation, truncation
 from fathom.report import parts, words
 from fathom.report.charts import LayerChart, Size
 from fathom.report.colours import heat_step
 from fathom.report.curves import curve_chart
-from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.results import ALL, Measurement, Results, System, grouped, system_of, task_title
-from fathom.report.section import COLUMNS, PANEL, Chart, Section, legend_columns
+from fathom.report.section import Chart, Panels, Section
 from fathom.report.table import Cell, Column, Table
 
 ABOUT = (
@@ -82,25 +81,21 @@ def _loss(cut: Truncation) -> Cell:
 # Figures
 
 
-def truncation_charts(
-    cuts: Iterable[Truncation], systems: Sequence[System], size: Size, *, legend: int = 0, titled: bool = False
-) -> list[tuple[str, LayerChart]]:
-    """Score against the length of prompts, truncated and whole, as headings and charts: one chart per task.
-
-    Args:
-        cuts: Result of ``fathom.analysis.truncation``.
-        systems: All systems of the report, in the order of their colours.
-        size: Plotting area in pixels.
-        legend: See :func:`fathom.report.curves.curve_chart`.
-        titled: Whether charts contain their headings.
-    """
-    groups = grouped((cut for cut in cuts if system_of(cut) in systems), lambda cut: (cut.task, cut.cut_from))
+def _charts(results: Results, size: Size, legend: int, titled: bool) -> list[tuple[str, LayerChart]]:
+    """Score against the length of prompts, truncated and whole: one chart per task."""
+    systems = results.systems
+    groups = grouped(
+        (cut for cut in results[TRUNCATION] if system_of(cut) in systems), lambda cut: (cut.task, cut.cut_from)
+    )
     charts = []
     for (task, full), own in sorted(groups.items(), key=lambda group: group[0][0] == ALL):
         heading = f"{task_title(task)}, from {words.tokens(full)}"
         chart = curve_chart(points_of(own), systems, size, legend=legend, title=heading if titled else "")
         charts.append((heading, chart))
     return charts
+
+
+PANELS = Panels(charts=_charts, label="Score of truncated prompts", text=FIGURES, shared=True)
 
 
 def points_of(cuts: Sequence[Truncation]) -> list[CurvePoint]:
@@ -128,22 +123,7 @@ def _point(cut: Truncation, length: int, *, whole: bool) -> CurvePoint:
     )
 
 
-def _draw(results: Results) -> list[LayerChart]:
-    legend = legend_columns(results, COLUMNS)
-    charts = truncation_charts(results[TRUNCATION], results.systems, PANEL, legend=legend, titled=True)
-    return [chart for _, chart in charts]
-
-
 # The section
-
-
-def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
-    charts = truncation_charts(results[TRUNCATION], results.systems, SMALL)
-    figures = [Figure(heading, drawn(chart, f"Score of truncated prompts, {heading}")) for heading, chart in charts]
-    shown: list[parts.PagePart] = []
-    if figures:
-        shown = [parts.key_of_models(results), parts.Figures(figures), parts.Text(FIGURES)]
-    return [*shown, *parts.table_parts(tables)]
 
 
 def _finding(results: Results) -> str:
@@ -162,12 +142,12 @@ SECTION = Section(
     title="Truncation",
     finding=_finding,
     tables=lambda results: truncation_tables(results[TRUNCATION], results.systems),
-    page=_page,
+    page=lambda results, tables: [*PANELS.page(results), *parts.table_parts(tables)],
     measurements=(TRUNCATION,),
     charts=(
         Chart(
             kind="truncation",
-            draw=_draw,
+            draw=PANELS.draw,
             heading="Score against the length that prompts were truncated to",
             caption="The last point is the whole prompt; bands are 95% intervals",
             lacking="no prompt of these rows was truncated (`fathom build --truncate`)",

@@ -108,7 +108,7 @@ def likelihood(
     asked, passed_over = _tasks_of(built, settings.tasks, way)
     questions = _Questions(built, way, asked, settings.lengths, settings.limit, built.texts())
     questions.check(settings.most_orders)
-    manifest = _describe(Path(suite), built.manifest, model, settings.model_base_url, way, settings.model_args or {})
+    manifest = _describe(Path(suite), built.manifest, model, settings)
     check_run(out, manifest)
     retry = Retry(retries=settings.retries, timeout=settings.timeout, first=settings.backoff)
     backend = _open(model, settings.model_args or {}, settings.model_base_url, settings.via, retry)
@@ -297,12 +297,17 @@ def _describe(
     suite: Path,
     suite_manifest: Mapping[str, Any],
     model: str,
-    base_url: str | None,
-    method: Method,
-    model_args: Mapping[str, Json],
+    given: LikelihoodSettings,
 ) -> dict[str, Any]:
     settings = Settings(
-        model, temperature=None, base_url=base_url, generation={"likelihood": method}, model_args=model_args
+        model,
+        temperature=None,
+        base_url=given.model_base_url,
+        generation={"likelihood": given.method},
+        model_args=given.model_args or {},
+        step=given.step,
     )
     packages = () if is_local(model) else ("fathom-eval", "openai")
-    return {**describe_run(suite, suite_manifest, settings, packages), "variant": f"likelihood, {method}"}
+    about = describe_run(suite, suite_manifest, settings, packages)
+    step = f"step {given.step}, " if given.step is not None else ""
+    return {**about, "variant": f"{step}likelihood, {given.method}"}

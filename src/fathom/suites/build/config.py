@@ -56,6 +56,7 @@ class BuildConfig:
         closed_book: Whether to add closed-book questions.
         alone: Whether to add questions over their gold text alone, without distractors.
         padded: Share of the items that are also asked over their gold text among neutral text.
+        unnamed: Whether questions about numbered passages are also asked without their numbers.
         common: Whether to build only items that fit every length.
         truncate: Lengths in tokens, ascending, to which prompts of the longest length are also truncated.
         prompts: Wording of the prompts: ``own``, or ``official`` for the authors', from ``data`` or ``templates``.
@@ -87,6 +88,7 @@ class BuildConfig:
     closed_book: bool = False
     alone: bool = False
     padded: float = 0.0
+    unnamed: bool = False
     common: bool = False
     truncate: tuple[int, ...] = ()
     prompts: str = "own"
@@ -187,6 +189,7 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         closed_book=suite.closed_book if settings.closed_book is None else settings.closed_book,
         alone=settings.alone,
         padded=settings.padded,
+        unnamed=settings.unnamed,
         common=settings.common,
         truncate=tuple(sorted(set(truncate))),
         prompts=_checked(settings, suite),

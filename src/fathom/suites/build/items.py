@@ -5,7 +5,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, cycle, islice
 from random import Random
 from typing import TypeAlias, TypeGuard
 
@@ -51,7 +51,7 @@ from fathom.types import (
     Span,
     Task,
 )
-from fathom.types.samples import PADDED
+from fathom.types.samples import PADDED, UNNAMED
 
 Kin: TypeAlias = Mapping[str, frozenset[str]]
 
@@ -529,6 +529,7 @@ def _item(
                 *beside,
                 *full,
                 *padded,
+                *(_unnamed(full, made, shared.texts.counting(wanted.exact)) if wanted.unnamed else ()),
                 *(_cut(wanted, full, endings, texts) if length == wanted.lengths[-1] else ()),
             ]
 
@@ -598,7 +599,10 @@ def _padded(task: Task, plan: Plan, full: Sequence[Sample], shared: _Shared, exa
     first = full[0]
     if not _has_evidence(plan, task) or first.language not in NEUTRAL:
         return []
-    made = compose(plan, first.length, shared.neutral(first.language), shared.texts, exact=exact)
+    neutral = shared.neutral(first.language)
+    if isinstance(plan, Passages) and plan.shuffle:  # it has a place for each filler, of which there may be fewer
+        plan = replace(plan, shuffle=tuple(islice(cycle(plan.shuffle), max(len(plan.shuffle), len(neutral)))))
+    made = compose(plan, first.length, neutral, shared.texts, exact=exact)
     padded = []
     for sample, prompt in zip(full, made, strict=True):
         own = replace(
@@ -612,6 +616,18 @@ def _padded(task: Task, plan: Plan, full: Sequence[Sample], shared: _Shared, exa
         )
         padded.append(_thinking(own, prompt.ending, shared.texts, exact))
     return padded
+
+
+def _unnamed(
+    full: Sequence[Sample], made: Sequence[Composed], count: Callable[[tuple[str | Span, ...]], int]
+) -> Iterator[Sample]:
+    """The samples of a context whose questions do not name their passages."""
+    for sample, prompt in zip(full, made, strict=True):
+        question, last = prompt.ending.question, sample.parts[-1]
+        if prompt.ending.unnamed and isinstance(last, str) and last.endswith(question):
+            parts = (*sample.parts[:-1], last.removesuffix(question) + prompt.ending.unnamed)
+            facets = {**sample.facets, "context": UNNAMED}
+            yield replace(sample, id=f"{sample.id}/{UNNAMED}", parts=parts, tokens=count(parts), facets=facets)
 
 
 def _side_samples(

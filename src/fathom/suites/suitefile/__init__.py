@@ -45,7 +45,7 @@ from fathom.suites.suitefile.where import (
     why_none,
 )
 from fathom.types import Document, FathomError, Json, Sample
-from fathom.types.samples import PADDED
+from fathom.types.samples import CONTROLS
 
 __all__ = [
     "DOCUMENTS",
@@ -193,7 +193,7 @@ class BuiltSuite:
                         continue
                     kind = facets.get("cut_from", facets.get("context", ""))
                     cell = record["task"], record["language"], record["length"], kind
-                    if limit is not None and kind == PADDED:  # only beside the same question with its whole context
+                    if limit is not None and kind in CONTROLS:  # only beside the same question with its whole context
                         if last.get(cell[:3]) == record["item"]:
                             yield sample_of(record)
                         continue
