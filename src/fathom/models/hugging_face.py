@@ -126,8 +126,10 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
         raise FathomError(f"model {name}: {_why(error)}") from error
     if extension is None:
         return Loaded(name, model, tokenizer, window_of(model.config))
+    from fathom.extend.hf.extension import PROBE
+
     try:
-        extension.attach(model)
+        extension.attach(model, tokenizer(PROBE, add_special_tokens=False)["input_ids"])
     except FathomError as error:
         raise FathomError(f"model {name}: {error}") from None
     return Loaded(name, model, tokenizer, extension.window, extension)
