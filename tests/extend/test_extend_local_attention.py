@@ -233,7 +233,9 @@ def test_attention_of_another_kind_is_found_when_the_model_is_loaded(dtype: str)
     config = make_config("Llama")
     other = transformers.CohereConfig(**{**config.to_dict(), "model_type": "cohere"})
     extension = plan_extension(other, make_method("rerope", {"window": 16}))
-    model = transformers.CohereForCausalLM._from_config(other, attn_implementation=extension.attention, dtype=dtype).eval()
+    model = transformers.CohereForCausalLM._from_config(
+        other, attn_implementation=extension.attention, dtype=dtype
+    ).eval()
     with pytest.raises(FathomError, match="not of the usual kind"):
         extension.attach(model)
 

@@ -74,7 +74,10 @@ def test_every_method_and_cache_is_tried() -> None:
 
 @pytest.mark.parametrize(
     "query",
-    [*(f"extend={query}" for query in METHOD_QUERIES.values()), *(f"cache={query}" for query in CACHE_QUERIES.values())],
+    [
+        *(f"extend={query}" for query in METHOD_QUERIES.values()),
+        *(f"cache={query}" for query in CACHE_QUERIES.values()),
+    ],
     ids=[*METHOD_QUERIES, *CACHE_QUERIES],
 )
 def test_a_method_says_the_same_in_bfloat16_as_in_float32(small_model: Path, query: str) -> None:

@@ -16,7 +16,8 @@ from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.page import Comparison
 from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, changes_model, read_setup, trained
-from fathom.lab.times import Times, prompts_of, times_of
+from fathom.lab.ready import Ahead, Forecasts, look_ahead
+from fathom.lab.times import Prompt, Times, prompts_of, times_of
 from fathom.models.hugging_face import is_local, trained_window
 from fathom.models.local_client import check_local_model
 from fathom.models.protocol import Settings, is_baseline
@@ -32,7 +33,7 @@ from fathom.stats.outcomes import Unanswered
 from fathom.storage.atomic import whole_file
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.tokenizers import get_tokenizer
-from fathom.types import FathomError
+from fathom.types import FathomError, StoppedError
 
 RECORD = "lab.json"
 BASE = WHOLE.name
@@ -84,6 +85,7 @@ class _Plan:
         every: Its setups, the base first.
         folder: Folder of its runs.
         left_out: Items of the tuning suite that are not used, because the report is on them.
+        failed: Why a setup cannot be asked, by its name.
     """
 
     model: str
@@ -91,6 +93,7 @@ class _Plan:
     every: tuple[RequestedSetup, ...]
     folder: Path
     left_out: frozenset[str] = frozenset()
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def base(self) -> RequestedSetup:
@@ -98,12 +101,19 @@ class _Plan:
 
 
 def compare(
-    recipe: Recipe, out: Path, *, unanswered: Unanswered = "zero", seed: int = 0, tell: Tell = lambda words, state: None
+    recipe: Recipe,
+    out: Path,
+    *,
+    unanswered: Unanswered = "zero",
+    seed: int = 0,
+    tell: Tell = lambda words, state: None,
+    confirm: Callable[[Forecasts], bool] | None = None,
 ) -> Iterator[Comparison]:
     """Run a comparison; repeating the call resumes it.
 
-    Everything is checked before the first request. Then values are chosen on the tuning suite, all setups are asked
-    the samples of the suite, and times are measured.
+    Everything is checked, and every setup is opened, before the first request. A setup that cannot be opened, or fails
+    later, is left out of the comparison and told with its reason; the base must not fail. Then values are chosen on the
+    tuning suite, all setups are asked the samples of the suite, and times are measured.
 
     Args:
         recipe: What is compared.
@@ -111,23 +121,26 @@ def compare(
         unanswered: How unanswered replies count.
         seed: Seed of intervals, and of the order in which times are measured.
         tell: Called with progress.
+        confirm: Called with what is ahead before the first request; False stops.
 
     Yields:
         The comparison of each model, when it is finished.
 
     Raises:
         FathomError: A setup is wrong, two runs would share a folder, values are to be chosen and there is no tuning
-            suite with other items, or a run fails (``fathom.run.run``). What is finished is kept.
+            suite with other items, or the base cannot be asked. What is finished is kept.
+        StoppedError: It was interrupted, or a limit is reached.
     """
     suite = _opened(recipe.suite)
     plans = _plans(recipe, suite, out)
     asker = _Asker(recipe, tell)
-    for plan in plans:
+    prompts = prompts_of(suite, recipe.settings) if confirm else {}
+    opened = [_opened_setups(recipe, plan, suite, prompts, tell) for plan in plans]
+    if confirm and not confirm(Forecasts(tuple(ahead for _, every in opened for ahead in every))):
+        return
+    for plan, _ in opened:
         chosen, tuned = _choose(plan, asker)
-        frames = []
-        for number, setup in enumerate(chosen.every, 1):
-            words = f"{setup.name} ({number} of {len(chosen.every)})"
-            frames.append(asker.rows(suite, setup, plan.folder / "runs", words))
+        chosen, frames = _asked_all(chosen, suite, asker)
         times = _timed(recipe, chosen, suite, seed, tell)
         words_of = {values.setup: _in_words(values) for values in tuned}
         setups = [
@@ -143,7 +156,15 @@ def compare(
         _write(recipe, chosen, tuned, times)
         notes = (*_notes(recipe, suite, chosen), *_missing(times))
         yield Comparison(
-            plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes
+            plan.model,
+            plan.folder,
+            tuple(results),
+            plan.base.name,
+            plan.window,
+            tuple(tuned),
+            rows,
+            notes,
+            chosen.failed,
         )
 
 
@@ -248,11 +269,9 @@ def _check(recipe: Recipe, plan: _Plan) -> None:
             "a second suite with another `seed`, and name it with `tuning`"
         )
     check_names("setup", ((setup.name, run_name(setup, way)) for setup in plan.every for way in setup.ways))
-    for planned in plan.every:
-        for way in planned.ways:
-            settings = _settings(recipe, way)
-            if is_local(way.model):
-                check_local_model(settings)
+    for way in plan.base.ways:
+        if is_local(way.model):
+            check_local_model(_settings(recipe, way))
 
 
 def _settings(recipe: Recipe, way: Way) -> Settings:
@@ -273,6 +292,58 @@ def _run_settings(recipe: Recipe, way: Way) -> RunSettings:
 
 
 # What is done
+
+
+def _opened_setups(
+    recipe: Recipe, plan: _Plan, suite: BuiltSuite, prompts: Mapping[int, Prompt], tell: Tell
+) -> tuple[_Plan, list[Ahead]]:
+    """The plan with the setups that can be opened, and what is ahead of each way.
+
+    Raises:
+        FathomError: The base cannot be opened.
+    """
+    every, failed, ahead = [], dict(plan.failed), []
+    for setup in plan.every:
+        able = []
+        for way in setup.ways:
+            name = " ".join(filter(None, (setup.name, way.values)))
+            tell(f"opening {name}", None)
+            asked = recipe.tuning if setup.tuned and recipe.tuning is not None else suite.folder
+            folder = plan.folder / ("tuning" if setup.tuned else "runs") / run_name(setup, way)
+            settings, repeats = _run_settings(recipe, way), 0 if setup.tuned else recipe.repeats
+            ahead.append(look_ahead(name, asked, way.model, settings, folder, prompts, repeats))
+            if not ahead[-1].reason:
+                able.append(way)
+        if able:
+            every.append(replace(setup, ways=tuple(able)))
+            continue
+        if setup is plan.base:
+            raise FathomError(ahead[-1].reason)
+        failed[setup.name] = ahead[-1].reason
+    return replace(plan, every=tuple(every), failed=failed), ahead
+
+
+def _asked_all(plan: _Plan, suite: BuiltSuite, asker: "_Asker") -> tuple[_Plan, list[pl.DataFrame]]:
+    """The rows of all setups that can be asked, and the plan without the others.
+
+    Raises:
+        FathomError: The base fails.
+        StoppedError: Work was stopped.
+    """
+    every, frames, failed = [], [], dict(plan.failed)
+    for number, setup in enumerate(plan.every, 1):
+        words = f"{setup.name} ({number} of {len(plan.every)})"
+        try:
+            frames.append(asker.rows(suite, setup, plan.folder / "runs", words))
+        except StoppedError:
+            raise
+        except FathomError as error:
+            if setup is plan.base:
+                raise
+            failed[setup.name] = str(error)
+        else:
+            every.append(setup)
+    return replace(plan, every=tuple(every), failed=failed), frames
 
 
 class _Asker:
@@ -299,7 +370,8 @@ class _Asker:
         """The folder of the run of a setup with its first way; a finished one is not asked again.
 
         Raises:
-            FathomError: A limit for all runs together is reached, or the run fails.
+            FathomError: The run fails.
+            StoppedError: A limit for all runs together is reached.
         """
         way = setup.ways[0]
         folder = place / run_name(setup, way)
@@ -311,7 +383,7 @@ class _Asker:
         }
         for limit, rest in left.items():
             if rest is not None and rest <= 0:
-                raise FathomError(f"stopped: `{limit}` is reached; all finished replies are kept")
+                raise StoppedError(f"stopped: `{limit}` is reached; all finished replies are kept")
         self._tell(words, None)
         callbacks = Callbacks(progress=lambda state: self._tell(words, state))
         done = run(suite, way.model, settings.but(**left), out=folder, callbacks=callbacks)
@@ -335,12 +407,18 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
         return asker.rows(suite, asked, place, f"tuning: {words}").filter(~pl.col("item").is_in(list(plan.left_out)))
 
     base = rows_of(plan.base, plan.base.name)
-    every, tuned = [], []
+    every, tuned, failed = [], [], dict(plan.failed)
     for setup in plan.every:
         if not setup.tuned:
             every.append(setup)
             continue
-        scores = [_means(rows_of(replace(setup, ways=(way,)), f"{setup.name}, {way.values}")) for way in setup.ways]
+        try:
+            scores = [_means(rows_of(replace(setup, ways=(way,)), f"{setup.name}, {way.values}")) for way in setup.ways]
+        except StoppedError:
+            raise
+        except FathomError as error:
+            failed[setup.name] = str(error)
+            continue
         best, halves = best_way(scores, _means(base), plan.window)
         trials = tuple(
             Trial(way.values, _known(short), _known(long), number == best)
@@ -348,7 +426,7 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
         )
         every.append(replace(setup, ways=(setup.ways[best],)))
         tuned.append(Tuned(setup.name, base["item"].n_unique(), trials))
-    return replace(plan, every=tuple(every)), tuned
+    return replace(plan, every=tuple(every), failed=failed), tuned
 
 
 def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell) -> Times:
@@ -436,6 +514,7 @@ def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) ->
             {"name": setup.name, "kind": setup.kind, "trained": setup.trained, **_asked(setup.ways[0])}
             for setup in plan.every
         ],
+        "failed": dict(plan.failed),
         "tuned": [asdict(values) for values in tuned],
         "kernels": dict(times.kernels),
         "timings": [asdict(timing) for timing in times.timings],

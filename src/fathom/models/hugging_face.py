@@ -317,6 +317,27 @@ def window_of(config: Any) -> int | None:
     return positions
 
 
+def window_words(config: Any) -> str:
+    """What a configuration says of the window, in words; "" if nothing."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    if (window := window_of(text)) is None:
+        return ""
+    parts = [f"{window:,} tokens by its configuration"]
+    rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    kind, factor = rope.get("rope_type", rope.get("type")), rope.get("factor")
+    if kind not in (None, "default"):
+        parts.append(f"with rope_type {kind}" + (f" and factor {factor:g}" if isinstance(factor, int | float) else ""))
+    if kind in ("linear", "dynamic") and isinstance(factor, int | float):
+        parts.append(f"if they are those of the pretraining, give --window {int(window * factor)}")
+    slides = getattr(text, "sliding_window", None)
+    layers = getattr(text, "layer_types", None) or ()
+    if slides and ("sliding_attention" in layers or not layers):
+        number = sum(layer == "sliding_attention" for layer in layers)
+        which = f"{number} of its {len(layers)} layers see" if layers else "its layers see"
+        parts.append(f"{which} only the last {slides:,} tokens")
+    return "; ".join(parts)
+
+
 def failure_of_model(error: Exception, tokens: int) -> Failure:
     """The failure of a computation, with advice if memory was not enough.
 

@@ -32,6 +32,7 @@ from fathom.models.hugging_face import (
     method_of,
     plan,
     turns_by_length,
+    window_words,
 )
 from fathom.models.loop import in_thread
 from fathom.models.overflow import Overflow
@@ -118,6 +119,14 @@ class LocalClient:
     def extension(self) -> "Extension | None":
         """The method that makes the model read beyond its window; None if there is none."""
         return self._loaded.extension
+
+    @property
+    def window_words(self) -> str:
+        """What its configuration, with the method that extends it, says of the window; "" if nothing."""
+        extension = self._loaded.extension
+        if extension is not None and extension.window is not None:
+            return f"{extension.window:,} tokens with {self._settings.model.partition('?')[2]}"
+        return window_words(self._loaded.model.config)
 
     @property
     def kernel(self) -> str:

@@ -10,7 +10,7 @@ from fathom.models.clients import context_of, extension_of, notes_of
 from fathom.models.hugging_face import is_local
 from fathom.models.local_model import starts_server
 from fathom.models.prices import Limit, Price, find_limit
-from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
+from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.models.proxies import check_proxy
 from fathom.models.request_mode import request_modes
 from fathom.models.thinking import describe_thinking
@@ -50,12 +50,14 @@ class Callbacks:
         progress: Called after every reply.
         tell: Called with a line about each batch.
         watch: Entered with the run folder and the number of connections while requests are sent.
+        opened: Called with the client of the model, before the forecast.
     """
 
     confirm: Callable[[Preflight], bool] | None = None
     progress: Callable[[Progress], None] | None = None
     tell: Callable[[str], None] | None = None
     watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
+    opened: Callable[[Client], None] | None = None
 
 
 NO_CALLBACKS = Callbacks()
@@ -111,6 +113,8 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
     price = executor.price(request.chosen.price)
     system = open_system(how.system, notes_cap(how, price), settings.embedding_base_url)
     client = executor.open_client(how, request.tokenizer)
+    if callbacks.opened is not None:
+        callbacks.opened(client)
     extension, notes = extension_of(client), notes_of(client, how.server_command)
     entry = request.chosen.entry
     known = entry.context if entry and extension is None else None

@@ -129,7 +129,7 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
     at_lengths, in_mean = verdict_levels(sum(length > compared.window for length in compared.lengths))
     rule = (BOTH if at_lengths else MEAN).format(lengths=at_lengths, mean=in_mean)
     about = ABOUT.format(base=setup_name(compared.base), window=words.tokens(compared.window), rule=rule)
-    return table_of(
+    table = table_of(
         f"setups-{number}",
         _title("", title, compared),
         fields,
@@ -137,6 +137,20 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
         about=about if number == 1 else "",
         denominator="shared",
     )
+    return replace(table, rows=(*table.rows, *_failed(compared, len(table.columns)))) if number == 1 else table
+
+
+def _failed(compared: ComparedSetups, columns: int) -> list[tuple[Cell, ...]]:
+    """A row for each setup that could not be asked, with the reason."""
+    return [
+        (
+            Cell(setup_name(name)),
+            *(Cell(), Cell()),
+            Cell("failed", below=(setup_name(reason),)),  # in the column of verdicts
+            *(Cell() for _ in range(4, columns)),
+        )
+        for name, reason in compared.failed.items()
+    ]
 
 
 def _title(what: str, family: str, compared: ComparedSetups) -> str:
@@ -376,6 +390,7 @@ def _finding(results: Results) -> str:
         return ""
     counts = Counter(result.verdict for result in compared.others)
     verdicts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    verdicts += [f"{len(compared.failed)} failed"] if compared.failed else []
     return words.sentence(f"Compared with {quoted(compared.base)}: {', '.join(verdicts)}") if verdicts else ""
 
 
