@@ -97,3 +97,17 @@ def test_the_name_of_a_task_is_built_with_controls(tmp_path: Path) -> None:
     assert (found.questions, found.padded is not None) == (4, True)
     manifest = json.loads((tmp_path / "suite" / "manifest.json").read_text())
     assert manifest["closed_book"]
+
+
+def test_one_question_comes_before_the_first_request_and_no_stops_everything(
+    suites: tuple[Path, Path], tmp_path: Path
+) -> None:
+    plans: list[Any] = []
+    made = api.lab_diagnose(
+        SHORT_SIGHTED, suites[0], out=tmp_path / "d", limit=2, confirm=lambda plan: bool(plans.append(plan))
+    )
+    assert made is None
+    (plan,) = plans
+    assert plan.requests > 0
+    assert str(plan).startswith(f"{SHORT_SIGHTED}: ")
+    assert not (tmp_path / "d" / "run").exists()

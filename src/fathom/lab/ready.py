@@ -62,9 +62,15 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class Forecasts:
-    """What is ahead of a whole comparison; ``str`` says it."""
+    """What is ahead of a whole comparison; ``str`` says it.
+
+    Attributes:
+        setups: What is ahead of each.
+        unit: What each of them is, in a word.
+    """
 
     setups: tuple[Ahead, ...]
+    unit: str = "setup"
 
     @property
     def requests(self) -> int:
@@ -94,11 +100,13 @@ class Forecasts:
         asked = [ahead for ahead in self.setups if ahead.plan is not None]
         least, most = _sum(ahead.least for ahead in asked), _sum(ahead.most for ahead in asked)
         time = f"; {_minutes(least, most)}" if least is not None else ""
+        one = len(self.setups) == 1 and not self.setups[0].reason
+        name = self.setups[0].name if one else several(len(self.setups), self.unit)
         whole = (
-            f"{several(len(self.setups), 'setup')}: {several(self.requests, 'request')}, {tokens_in:,} tokens in, at "
+            f"{name}: {several(self.requests, 'request')}, {tokens_in:,} tokens in, at "
             f"most {tokens_out:,} out, {price}{time}"
         )
-        return "\n  ".join((whole, *map(str, self.setups)))
+        return whole if one else "\n  ".join((whole, *map(str, self.setups)))
 
 
 def look_ahead(
