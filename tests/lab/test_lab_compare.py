@@ -93,6 +93,7 @@ def test_the_page_shows_the_setups_and_the_papers(compared: tuple[Path, Comparis
     assert "retrieval, tuned" in page
     assert "Only at 8k, the longest tested length," in page
     assert "LongLeader" in page
+    assert page.count("on passkey by depth and length") == 3  # one map for each setup, side by side
     drawn = {path.name: path.read_text("utf-8") for path in (compared[0] / "figures").iterdir()}
     assert set(drawn) == {"scores.svg", "differences.svg", "tokens.svg"}
     assert all(text.startswith("<svg") and "retrieval, tuned" in text for text in drawn.values())

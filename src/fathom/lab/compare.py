@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isnan, nan
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from fathom.lab.page import Comparison
 from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, changes_model, read_setup, trained
 from fathom.lab.ready import Ahead, Forecasts, look_ahead
 from fathom.lab.times import Prompt, Times, prompts_of, times_of
-from fathom.models.hugging_face import is_local, trained_window
+from fathom.models.hugging_face import bytes_of_token, is_local, trained_window
 from fathom.models.local_client import check_local_model
 from fathom.models.protocol import Settings, is_baseline
 from fathom.models.settings import Reasoning, Sampling
@@ -33,13 +33,14 @@ from fathom.stats.outcomes import Unanswered
 from fathom.storage.atomic import whole_file
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.tokenizers import get_tokenizer
-from fathom.types import FathomError, StoppedError
+from fathom.types import FathomError, Sample, StoppedError
 
 RECORD = "lab.json"
 BASE = WHOLE.name
 """The base of models that are not in this process."""
 TEMPLATE = 64
 """Tokens that a chat template adds, at most."""
+MATCHED_TIMES = "its factor is another one at each length"
 _DEFAULTS = RunSettings()
 
 Tell: TypeAlias = Callable[[str, Progress | None], None]
@@ -230,7 +231,7 @@ def _window(recipe: Recipe, model: str) -> int:
 
 def _setups(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[RequestedSetup]:
     """All setups of a model, the base first; with ``more`` also those on other servers and with other weights."""
-    sizes = _sizes(recipe, suite, window)
+    sizes = _sizes(recipe, suite, model, window)
     base = "none" if is_local(model) else BASE
     texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not changes_model(text))])
     setups = [read_setup(text, model, sizes) for text in texts]
@@ -246,7 +247,7 @@ def _setups(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more:
     return setups
 
 
-def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
+def _sizes(recipe: Recipe, suite: BuiltSuite, model: str, window: int) -> Sizes:
     from fathom.suites.registry import get_task
 
     settings = recipe.settings
@@ -258,7 +259,14 @@ def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
     # The model's tokenizer may count more than the suite's.
     reserve = (settings.max_output_tokens or max(caps)) + longest // 32
     template = 0 if settings.chat_template == "never" else TEMPLATE
-    return Sizes(window, longest, reserve + template, recipe.settings.window is not None)
+    lengths = {length: max(own.tokens for own in facts if own.length == length) for length in {*map(_length, facts)}}
+    given = recipe.settings.window is not None
+    token_bytes = bytes_of_token(model, recipe.settings.model_args or {}) if is_local(model) else 0
+    return Sizes(window, longest, reserve + template, given, lengths, token_bytes)
+
+
+def _length(sample: Sample) -> int:
+    return sample.length
 
 
 def _check(recipe: Recipe, plan: _Plan) -> None:
@@ -309,17 +317,30 @@ def _opened_setups(
             name = " ".join(filter(None, (setup.name, way.values)))
             tell(f"opening {name}", None)
             asked = recipe.tuning if setup.tuned and recipe.tuning is not None else suite.folder
-            folder = plan.folder / ("tuning" if setup.tuned else "runs") / run_name(setup, way)
+            place = plan.folder / ("tuning" if setup.tuned else "runs")
             settings, repeats = _run_settings(recipe, way), 0 if setup.tuned else recipe.repeats
-            ahead.append(look_ahead(name, asked, way.model, settings, folder, prompts, repeats))
-            if not ahead[-1].reason:
+            parts = [
+                look_ahead(
+                    name,
+                    asked,
+                    own.model,
+                    _of_lengths(settings, lengths),
+                    path,
+                    {length: prompts[length] for length in lengths or prompts if length in prompts},
+                    repeats,
+                )
+                for own, lengths, path in _parts(setup, way, place)
+            ]
+            ahead += parts
+            reason = next(filter(None, (part.reason for part in parts)), "")
+            if not reason:
                 able.append(way)
         if able:
             every.append(replace(setup, ways=tuple(able)))
             continue
         if setup is plan.base:
-            raise FathomError(ahead[-1].reason)
-        failed[setup.name] = ahead[-1].reason
+            raise FathomError(reason)
+        failed[setup.name] = reason
     return replace(plan, every=tuple(every), failed=failed), ahead
 
 
@@ -361,21 +382,24 @@ class _Asker:
         settings = self.recipe.settings
         asked = [sample.id for sample in chosen_samples(suite, settings)]
         return (
-            load([self.ask(suite.folder, setup, place, words)])
+            load(self.ask(suite.folder, setup, place, words))
             .filter(pl.col("sample").is_in(asked), pl.col("epoch") <= settings.epochs)
             .with_columns(pl.lit(setup.name).alias("model"), pl.lit("").alias("variant"))
         )
 
-    def ask(self, suite: Path, setup: RequestedSetup, place: Path, words: str) -> Path:
-        """The folder of the run of a setup with its first way; a finished one is not asked again.
+    def ask(self, suite: Path, setup: RequestedSetup, place: Path, words: str) -> list[Path]:
+        """The folders of the runs of a setup with its first way; a finished one is not asked again.
 
         Raises:
             FathomError: The run fails.
             StoppedError: A limit for all runs together is reached.
         """
-        way = setup.ways[0]
-        folder = place / run_name(setup, way)
-        settings = _run_settings(self.recipe, way)
+        return [
+            self._ask_part(suite, way, _of_lengths(_run_settings(self.recipe, way), lengths), folder, words)
+            for way, lengths, folder in _parts(setup, setup.ways[0], place)
+        ]
+
+    def _ask_part(self, suite: Path, way: Way, settings: RunSettings, folder: Path, words: str) -> Path:
         others = [spent for path, spent in self._spent.items() if path != folder]
         left = {
             "max_tokens_total": _left(settings.max_tokens_total, sum(tokens for tokens, _ in others)),
@@ -390,6 +414,17 @@ class _Asker:
         if done.progress is not None:
             self._spent[folder] = (done.progress.tokens_in + done.progress.tokens_out, done.progress.cost or 0.0)
         return folder
+
+
+def _parts(setup: RequestedSetup, way: Way, place: Path) -> list[tuple[Way, tuple[int, ...], Path]]:
+    """The runs of a setup in one way, with the lengths of each; () for all lengths."""
+    name = run_name(setup, way)
+    return [(own, lengths, place / (f"{name}-{max(lengths)}" if lengths else name)) for own, lengths in way.parts]
+
+
+def _of_lengths(settings: RunSettings, lengths: tuple[int, ...]) -> RunSettings:
+    """Settings of a run of some lengths only; without any, the settings."""
+    return settings.but(lengths=lengths) if lengths else settings
 
 
 def _left(limit: float | None, spent: float) -> float | None:
@@ -432,11 +467,12 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
 def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell) -> Times:
     if not recipe.repeats:
         return Times()
-    asked = [(setup, _settings(recipe, setup.ways[0])) for setup in plan.every]
+    asked = [(setup, _settings(recipe, setup.ways[0])) for setup in plan.every if not setup.ways[0].at]
+    matched = {setup.name: MATCHED_TIMES for setup in plan.every if setup.ways[0].at}
     alone = [
         (setup, settings) for setup, settings in asked if settings.system == WHOLE and not is_baseline(settings.model)
     ]
-    return times_of(
+    times = times_of(
         alone,
         prompts_of(suite, recipe.settings),
         plan.folder,
@@ -444,6 +480,7 @@ def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
         seed=seed,
         tell=lambda name: tell(f"times: {name}", None),
     )
+    return replace(times, missing={**times.missing, **matched})
 
 
 # What came of it
@@ -523,6 +560,7 @@ def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) ->
         stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
-def _asked(way: Way) -> dict[str, str]:
+def _asked(way: Way) -> dict[str, Any]:
     """A way without the address of its server, which is no part of a run either."""
-    return {"model": way.model, "system": way.system, "values": way.values}
+    at = {"at": dict(way.at)} if way.at else {}
+    return {"model": way.model, "system": way.system, "values": way.values, **at}

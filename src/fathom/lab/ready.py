@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,7 +132,8 @@ def look_ahead(
 
     def opened(client: Client) -> None:
         if prompts and isinstance(client, LocalClient):
-            speeds.append(_speed(client, prompts))
+            with suppress(RequestError):  # such as a prompt that is too long for the model; the run tells
+                speeds.append(_speed(client, prompts))
 
     def keep(plan: Preflight) -> bool:
         plans.append(plan)
@@ -163,7 +165,7 @@ def _speed(client: LocalClient, prompts: Mapping[int, Prompt]) -> Speed:
     """The speed of a model, from the prompts of two short lengths, the first of which is asked twice to warm up.
 
     Raises:
-        FathomError: It cannot compute them.
+        RequestError: It cannot compute them.
     """
     short = [prompts[length] for length in sorted(prompts)[:2]]
 
@@ -172,10 +174,7 @@ def _speed(client: LocalClient, prompts: Mapping[int, Prompt]) -> Speed:
         asked = [*zip(short, calls, strict=True)]
         return [await client.measure(prompt.text, call) for prompt, call in (asked[0], *asked)][1:]
 
-    try:
-        measured = drive(measure())
-    except RequestError as error:
-        raise FathomError(error.failure.message) from error
+    measured = drive(measure())
     first, last = measured[0], measured[-1]
     reply = (last.whole - last.first) / max(1, (last.tokens_out or 1) - 1)
     few, many = first.tokens_in or 1, last.tokens_in or 1

@@ -211,6 +211,24 @@ def trained_window(name: str, arguments: Mapping[str, Json]) -> int | None:
     return window_of(_configuration(name, arguments))
 
 
+def bytes_of_token(name: str, arguments: Mapping[str, Json]) -> int:
+    """Bytes of the keys and values of one token in all layers of a model, by its configuration.
+
+    Args:
+        name: As for ``load_model``.
+        arguments: As for ``load_model``.
+
+    Raises:
+        FathomError: The configuration cannot be read.
+    """
+    text = _configuration(name, arguments).get_text_config()
+    given = arguments.get("dtype") or arguments.get("torch_dtype")
+    dtype = str(text.dtype or "float32") if given in (None, "auto") else str(given)
+    size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    return int(2 * heads * size * text.num_hidden_layers * (4 if dtype.endswith("32") else 2))
+
+
 def turns_by_length(name: str, arguments: Mapping[str, Json]) -> bool:
     """Whether transformers itself changes the frequencies of a model with the length, by its configuration.
 

@@ -89,8 +89,11 @@ def _ahead(options: DiagnoseOptions, suite: Path, folder: Path) -> "Forecasts":
     run = look_ahead(options.model, suite, options.model, settings, folder / "run", prompts, 0)
     if run.reason:
         raise FathomError(run.reason)
-    gold = [replace(run, name="likelihoods of the gold answers", most=run.least)] if options.likelihood else []
-    return Forecasts((run, *gold), "run")
+    if not options.likelihood or run.plan is None:
+        return Forecasts((run,))
+    lengths = tuple(replace(part, tokens_out=0, cost_most=part.cost_least) for part in run.plan.lengths)
+    plan = replace(run.plan, lengths=lengths)
+    return Forecasts((run, replace(run, name="likelihoods of the gold answers", plan=plan, most=run.least)), "run")
 
 
 def _likelihood(options: DiagnoseOptions, suite: Path, out: Path) -> None:

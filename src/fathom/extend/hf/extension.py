@@ -212,9 +212,9 @@ class Extension:
         """
         import torch
 
-        if self.rotary.inverse is None:
+        if self.rotary.inverse is None or self.attention is None:
             return
-        kind = self.method.kind
+        own, kind = self.attention, self.method.kind
         tokens = list(text or range(1, 33))
         limit = kind.exact(self.method) if isinstance(kind, PositionKind) else len(tokens)
         vocabulary = model.get_input_embeddings().weight.shape[0]
@@ -225,14 +225,14 @@ class Extension:
             return model(ids, use_cache=False).logits.float()
 
         with torch.inference_mode():
-            mapped = logits(self.attention)
+            mapped = logits(own)
             try:
                 self._turn(self.rotary.inverse, self.rotary.factor)
                 plain = logits("eager")
                 noise = float((logits("sdpa") - plain).abs().max()) if getattr(model, "_supports_sdpa", False) else 0.0
             finally:
                 self._turn(np.zeros_like(self.rotary.inverse), 1.0)
-                model.set_attn_implementation(self.attention)
+                model.set_attn_implementation(own)
         rounded = max(1e-3, 8 * torch.finfo(model.dtype).eps) * float(plain.abs().max())
         allowed = max(_NOISE * noise, rounded)
         if not float((mapped - plain).abs().max()) <= allowed:

@@ -11,10 +11,13 @@ from fathom.analysis.setup_costs import Amount, ratio
 from fathom.analysis.setups import Difference, SetupPoint, SetupResult, Timing, Trial, Tuned, verdict_levels
 from fathom.report import parts, words
 from fathom.report.drawing import style
+from fathom.report.figure import Figure, drawn
+from fathom.report.heatmaps import position_chart
 from fathom.report.markdown import MODELS, escaped, table_lines
-from fathom.report.results import Results
+from fathom.report.results import Results, grouped
 from fathom.report.section import Section
 from fathom.report.sections.lengths import LENGTHS, length_cell
+from fathom.report.sections.position import MAP, POSITION
 from fathom.report.setup_charts import page_figures
 from fathom.report.setups import (
     ZERO_SHOT,
@@ -362,6 +365,7 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
     def tables_named(start: str) -> list[Table]:
         return [table for table in tables if table.name.startswith(start)]
 
+    maps = _depth_maps(results, compared)
     spent: list[parts.PagePart] = []
     if figures.tokens:
         spent = [parts.Heading("Score against tokens"), key(figures.with_tokens), parts.Figures(figures.tokens, "pair")]
@@ -377,11 +381,34 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
         parts.Figures(figures.differences),
         parts.Text(ABOUT_DIFFERENCES),
         *tables_named("setups-differences"),
+        *([parts.Scale()] if maps else []),
+        *maps,
         *spent,
         *tables_named("setups-costs"),
         parts.Space(),
         *parts.table_parts([table for table in tables if table.detail], MORE),
     ]
+
+
+def _depth_maps(results: Results, compared: ComparedSetups) -> list[parts.PagePart]:
+    """Score by length and depth of each setup, side by side, for each task whose evidence has a depth."""
+    points = grouped(results[POSITION], lambda point: (point.task, point.model))
+    body: list[parts.PagePart] = []
+    for task in results.tasks:
+        figures = [
+            Figure(
+                setup_name(result.setup),
+                drawn(
+                    position_chart(points[task, result.setup.name], results.lengths, MAP),
+                    f"Score of {setup_name(result.setup)} on {task} by depth and length",
+                ),
+            )
+            for result in compared.order
+            if (task, result.setup.name) in points
+        ]
+        if figures:
+            body += [parts.Heading(f"Score by depth and length: {task}"), parts.Figures(figures, "grid")]
+    return body
 
 
 def _finding(results: Results) -> str:
