@@ -40,7 +40,7 @@ def test_setups_of_every_kind_are_compared_and_the_one_that_fails_says_why(tmp_p
     record = {
         setup["name"]: setup for setup in json.loads((tmp_path / "lab" / "lab.json").read_text("utf-8"))["setups"]
     }
-    assert [length for length in record["yarn factor=matched"]["at"]] == ["256", "512"]
+    assert list(record["yarn factor=matched"]["at"]) == ["256", "512"]
     assert any("budget=64" in setup["model"] for setup in record.values())
     assert len(list((tmp_path / "lab" / "runs").iterdir())) == 4
     (plan,) = plans
