@@ -103,9 +103,12 @@ def test_one_question_comes_before_the_first_request_and_no_stops_everything(
     suites: tuple[Path, Path], tmp_path: Path
 ) -> None:
     plans: list[Any] = []
-    made = api.lab_diagnose(
-        SHORT_SIGHTED, suites[0], out=tmp_path / "d", limit=2, confirm=lambda plan: bool(plans.append(plan))
-    )
+
+    def no(plan: Any) -> bool:
+        plans.append(plan)
+        return False
+
+    made = api.lab_diagnose(SHORT_SIGHTED, suites[0], out=tmp_path / "d", limit=2, confirm=no)
     assert made is None
     (plan,) = plans
     assert plan.requests > 0

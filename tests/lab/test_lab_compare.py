@@ -287,10 +287,13 @@ def test_all_setups_are_opened_before_the_question_and_the_question_before_the_f
     suites: tuple[Path, Path], tmp_path: Path
 ) -> None:
     plans: list[Any] = []
+
+    def no(plan: Any) -> bool:
+        plans.append(plan)
+        return False
+
     out = tmp_path / "lab"
-    found = api.lab_compare(
-        suites[0], MODEL, ["retrieval?top=1"], out=out, limit=2, confirm=lambda plan: bool(plans.append(plan))
-    )
+    found = api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=out, limit=2, confirm=no)
     assert found == []
     assert not out.exists()
     (plan,) = plans

@@ -23,6 +23,11 @@ def test_setups_of_every_kind_are_compared_and_the_one_that_fails_says_why(tmp_p
     api.build("passkey", tmp_path / "suite", lengths=[256, 512], items=2, tokenizer=str(model / "tokenizer.json"))
     budget = 64 * bytes_of_token(name, {})
     plans: list[Any] = []
+
+    def yes(plan: Any) -> bool:
+        plans.append(plan)
+        return True
+
     (found,) = api.lab_compare(
         tmp_path / "suite",
         name,
@@ -31,7 +36,7 @@ def test_setups_of_every_kind_are_compared_and_the_one_that_fails_says_why(tmp_p
         chat_template="never",
         window=256,
         repeats=1,
-        confirm=lambda plan: not plans.append(plan),
+        confirm=yes,
     )
     assert [result.setup.name for result in found.results][:2] == ["none", "yarn factor=matched"]
     assert len(found.results) == 3
