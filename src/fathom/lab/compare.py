@@ -16,7 +16,7 @@ from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.page import Comparison
 from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, changes_model, read_setup, trained
-from fathom.lab.ready import Ahead, Forecasts, look_ahead
+from fathom.lab.ready import Forecasts, SetupForecast, look_ahead
 from fathom.lab.times import Prompt, Times, prompts_of, times_of
 from fathom.models.hugging_face import bytes_of_token, is_local, trained_window
 from fathom.models.local_client import check_local_model
@@ -304,7 +304,7 @@ def _run_settings(recipe: Recipe, way: Way) -> RunSettings:
 
 def _opened_setups(
     recipe: Recipe, plan: _Plan, suite: BuiltSuite, prompts: Mapping[int, Prompt], tell: Tell
-) -> tuple[_Plan, list[Ahead]]:
+) -> tuple[_Plan, list[SetupForecast]]:
     """The plan with the setups that can be opened, and what is ahead of each way.
 
     Raises:

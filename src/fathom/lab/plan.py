@@ -226,8 +226,8 @@ def _way(model: str, given: Mapping[str, tuple[str, Mapping[str, str]]], sizes: 
         at = []
         for length, longest in sorted(sizes.lengths.items()):
             fixed = {**own, "factor": f"{max(1.0, longest / sizes.window):g}"}
-            one = _way(model, {**given, "position": (method, fixed)}, replace(sizes, longest=longest), values)
-            at.append((length, one.model))
+            matched = _way(model, {**given, "position": (method, fixed)}, replace(sizes, longest=longest), values)
+            at.append((length, matched.model))
         return Way(at[-1][1], named, values, at=tuple(at))
     query = _with_query(f"{KEY}={method}", _filled(method, own, sizes), "&")
     if "cache" in given:

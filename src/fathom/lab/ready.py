@@ -36,7 +36,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class SetupForecast:
     """What is ahead of one setup.
 
     Attributes:
@@ -70,7 +70,7 @@ class Forecasts:
         unit: What each of them is, in a word.
     """
 
-    setups: tuple[Ahead, ...]
+    setups: tuple[SetupForecast, ...]
     unit: str = "setup"
 
     @property
@@ -101,18 +101,18 @@ class Forecasts:
         asked = [ahead for ahead in self.setups if ahead.plan is not None]
         least, most = _sum(ahead.least for ahead in asked), _sum(ahead.most for ahead in asked)
         time = f"; {_minutes(least, most)}" if least is not None else ""
-        one = len(self.setups) == 1 and not self.setups[0].reason
-        name = self.setups[0].name if one else several(len(self.setups), self.unit)
+        single = len(self.setups) == 1 and not self.setups[0].reason
+        name = self.setups[0].name if single else several(len(self.setups), self.unit)
         whole = (
             f"{name}: {several(self.requests, 'request')}, {tokens_in:,} tokens in, at "
             f"most {tokens_out:,} out, {price}{time}"
         )
-        return whole if one else "\n  ".join((whole, *map(str, self.setups)))
+        return whole if single else "\n  ".join((whole, *map(str, self.setups)))
 
 
 def look_ahead(
     name: str, suite: Path, model: str, settings: RunSettings, out: Path, prompts: Mapping[int, Prompt], repeats: int
-) -> Ahead:
+) -> SetupForecast:
     """Open a setup, as its run will be opened, and forecast it. Nothing is asked of a server, and nothing is kept.
 
     Args:
@@ -145,12 +145,12 @@ def look_ahead(
     except StoppedError:
         raise
     except FathomError as error:
-        return Ahead(name, reason=str(error))
+        return SetupForecast(name, reason=str(error))
     finally:
         gc.collect()  # the weights of one setup make room for those of the next
     plan, (speed, *_) = plans[0], (*speeds, None)
     if speed is None:
-        return Ahead(name, plan)
+        return SetupForecast(name, plan)
     least = sum(
         forecast.requests * speed.prompt(forecast.tokens_in / forecast.requests)
         for forecast in plan.lengths
@@ -158,7 +158,7 @@ def look_ahead(
     )
     timed = sum(speed.prompt(length) + REPLY_TOKENS * speed.reply_token for length in prompts) if repeats else 0.0
     least += (repeats + 1) * timed
-    return Ahead(name, plan, least, least + speed.reply_token * plan.tokens_out)
+    return SetupForecast(name, plan, least, least + speed.reply_token * plan.tokens_out)
 
 
 def _speed(client: LocalClient, prompts: Mapping[int, Prompt]) -> Speed:
