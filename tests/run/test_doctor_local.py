@@ -18,7 +18,8 @@ def test_doctor_reads_the_window_of_a_model_in_this_process_from_its_configurati
     diagnosis = api.doctor(f"hf/{make_answering(tmp_path / 'chat', 'It leaves at nine.')}")
     (window,) = [check for check in diagnosis.checks if check.name == "window"]
     assert window.state == "ok"
-    assert window.found.startswith(f"{WINDOW:,} tokens by its configuration; longer prompts are refused")
+    assert window.found == f"{WINDOW:,} tokens by its configuration"
+    assert [check.state for check in diagnosis.checks if check.name == "truncation"] == ["ok"]
     assert f"exceeds {WINDOW:,} tokens" in window.consequence
 
 

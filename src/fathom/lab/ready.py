@@ -1,6 +1,7 @@
 """What is ahead of a comparison: every setup is opened before the first request, and its time is estimated."""
 
 import gc
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -145,7 +146,7 @@ def look_ahead(
     except StoppedError:
         raise
     except FathomError as error:
-        return SetupForecast(name, reason=str(error))
+        return SetupForecast(name, reason=re.sub(r"^model \S+: ", "", str(error)))
     finally:
         gc.collect()  # the weights of one setup make room for those of the next
     plan, (speed, *_) = plans[0], (*speeds, None)

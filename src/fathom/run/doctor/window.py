@@ -157,7 +157,8 @@ async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[
     ]
     if known.own:
         refused = f"fathom sends no prompt that, with its reply, exceeds {known.used:,} tokens" if known.used else ""
-        return [*checks, Check("window", "ok", f"{known.own}; longer prompts are refused, never truncated", refused)]
+        whole = Check("truncation", "ok", "prompts are computed whole in this process, and longer ones are refused")
+        return [*checks, Check("window", "ok", known.own, refused), whole]
     checks += [
         window_check(reading, known, given=prober.settings.window, cap=cap),
         truncation_check(reading, window=known.expected, cap=cap),
