@@ -223,7 +223,8 @@ def test_a_window_larger_than_memory_is_refused() -> None:
         check_memory(config, 2**20, "float32", 0, 2**29)
 
 
-def test_attention_of_another_kind_is_found_when_the_model_is_loaded() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_attention_of_another_kind_is_found_when_the_model_is_loaded(dtype: str) -> None:
     """Pairs of neighbouring coordinates, as Cohere has them, turn in another way than halves."""
     import transformers
 
@@ -232,7 +233,9 @@ def test_attention_of_another_kind_is_found_when_the_model_is_loaded() -> None:
     config = make_config("Llama")
     other = transformers.CohereConfig(**{**config.to_dict(), "model_type": "cohere"})
     extension = plan_extension(other, make_method("rerope", {"window": 16}))
-    model = transformers.CohereForCausalLM._from_config(other, attn_implementation=extension.attention).eval()
+    model = transformers.CohereForCausalLM._from_config(
+        other, attn_implementation=extension.attention, dtype=dtype
+    ).eval()
     with pytest.raises(FathomError, match="not of the usual kind"):
         extension.attach(model)
 

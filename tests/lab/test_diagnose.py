@@ -129,3 +129,20 @@ def test_neutral_text_fills_long_contexts_of_passages(tmp_path: Path) -> None:
     padded = [sample for sample in of(tmp_path / "suite", "padded") if sample.length == 8192]
     assert padded
     assert all(0.99 * sample.length <= sample.tokens <= sample.length for sample in padded)
+
+
+def test_one_question_comes_before_the_first_request_and_no_stops_everything(
+    suites: tuple[Path, Path], tmp_path: Path
+) -> None:
+    plans: list[Any] = []
+
+    def no(plan: Any) -> bool:
+        plans.append(plan)
+        return False
+
+    made = api.lab_diagnose(SHORT_SIGHTED, suites[0], out=tmp_path / "d", limit=2, confirm=no)
+    assert made is None
+    (plan,) = plans
+    assert plan.requests > 0
+    assert str(plan).startswith(f"{SHORT_SIGHTED}: ")
+    assert not (tmp_path / "d" / "run").exists()

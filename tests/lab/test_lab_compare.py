@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 
 from fathom import api
 from fathom.lab import Comparison
+from fathom.lab.page import numbers_of
 from fathom.lab.times import Times, times_of
-from fathom.run import read_manifest
+from fathom.report.sections.setups import main_table
+from fathom.report.setups import ComparedSetups
+from fathom.run import read_manifest, run
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.slow
@@ -89,6 +93,7 @@ def test_the_page_shows_the_setups_and_the_papers(compared: tuple[Path, Comparis
     assert "retrieval, tuned" in page
     assert "Only at 8k, the longest tested length," in page
     assert "LongLeader" in page
+    assert page.count("on passkey by depth and length") == 3  # one map for each setup, side by side
     drawn = {path.name: path.read_text("utf-8") for path in (compared[0] / "figures").iterdir()}
     assert set(drawn) == {"scores.svg", "differences.svg", "tokens.svg"}
     assert all(text.startswith("<svg") and "retrieval, tuned" in text for text in drawn.values())
@@ -239,3 +244,59 @@ def test_other_weights_have_a_table_of_their_own(suites: tuple[Path, Path], tmp_
     page = (tmp_path / "report.html").read_text("utf-8")
     assert found.results[-1].setup.trained == "nothing, but a larger window"
     assert "Trained" in page
+
+
+@pytest.mark.usefixtures("no_pages")
+def test_a_setup_that_fails_is_named_and_the_others_are_compared(
+    suites: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One cannot be opened, another fails while it is asked; both are asked again by the same call."""
+    module = sys.modules["fathom.lab.compare"]  # whose name in the package is its function
+
+    def fails(suite: Path, model: str, settings: Any, **more: Any) -> Any:
+        if "top=2" in str(settings.system):
+            raise FathomError("the server is gone")
+        return run(suite, model, settings, **more)
+
+    monkeypatch.setattr(module, "run", fails)
+    setups = ["retrieval?top=1", "retrieval?top=2", "retrieval?top=3"]
+    trained = ["hf/nowhere/at/all: nothing"]
+    options: dict[str, Any] = {"out": tmp_path, "limit": 2}
+    (found,) = api.lab_compare(suites[0], MODEL, setups, trained=trained, **options)
+    assert [result.setup.name for result in found.results] == ["whole", "retrieval top=1", "retrieval top=3"]
+    assert found.failed["retrieval top=2"] == "the server is gone"
+    assert re.search("no folder|needs torch", found.failed["hf/nowhere/at/all"])
+    assert json.loads((tmp_path / "lab.json").read_text("utf-8"))["failed"] == found.failed
+    assert numbers_of(found)["failed"] == found.failed
+    rows = {str(row[0]): [str(cell) for cell in row] for row in main_table_of(found)}
+    assert "failed" in rows["retrieval top=2"][3]
+    monkeypatch.setattr(module, "run", run)
+    (again,) = api.lab_compare(suites[0], MODEL, setups, **options)
+    assert [result.setup.name for result in again.results] == ["whole", *(f"retrieval top={n}" for n in (1, 2, 3))]
+    assert not again.failed
+
+
+def main_table_of(comparison: Comparison) -> Any:
+    compared = ComparedSetups(comparison.results, comparison.window, comparison.base, failed=comparison.failed)
+    ((title, family),) = compared.families
+    return main_table(compared, title, family, 1).rows
+
+
+@pytest.mark.usefixtures("no_pages")
+def test_all_setups_are_opened_before_the_question_and_the_question_before_the_first_request(
+    suites: tuple[Path, Path], tmp_path: Path
+) -> None:
+    plans: list[Any] = []
+
+    def no(plan: Any) -> bool:
+        plans.append(plan)
+        return False
+
+    out = tmp_path / "lab"
+    found = api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=out, limit=2, confirm=no)
+    assert found == []
+    assert not out.exists()
+    (plan,) = plans
+    assert [ahead.name for ahead in plan.setups] == ["whole", "retrieval top=1"]
+    assert plan.requests == sum(ahead.plan.requests for ahead in plan.setups) > 0
+    assert str(plan).startswith("2 setups: ")

@@ -140,3 +140,26 @@ def test_the_choice_is_allowed_and_no_allowed_one_is_better(scores: list[list[fl
         assert parts[place][1] == max(parts[number][1] for number in able)
     else:
         assert parts[place][0] == max(short for short, _ in parts)
+
+
+MATCHED = Sizes(window=1024, longest=8000, reserve=100, lengths={512: 500, 1024: 1000, 4096: 4096, 8192: 8000})
+
+
+def test_a_matched_factor_is_the_length_over_the_window_at_each_length() -> None:
+    found = read_setup("yarn?factor=matched", MODEL, MATCHED)
+    assert (found.name, found.tuned) == ("yarn factor=matched", False)
+    factors = {length: split_name(model)[1].number("factor") for length, model in found.ways[0].at}
+    assert factors == {512: 1, 1024: 1, 4096: 4, 8192: 7.8125}
+    assert [lengths for _, lengths in found.ways[0].parts] == [(512,), (1024,), (4096,), (8192,)]
+    fixed = read_setup("yarn", MODEL, MATCHED).ways[0]
+    assert fixed.parts == ((fixed, ()),)
+
+
+def test_a_budget_in_bytes_is_as_many_tokens_as_these_bytes_hold() -> None:
+    sizes = Sizes(window=1024, longest=8192, reserve=100, token_bytes=2048)
+    for text, tokens in (("1MiB", 512), ("512kib", 256), ("4MB", 1953), ("300", 300), ("1k", 1024)):
+        (way,) = read_setup(f"snapkv?budget={text}", MODEL, sizes).ways
+        assert split_name(way.model)[2].whole("budget") == tokens
+    for text in ("1KB", "xMiB"):
+        with pytest.raises(FathomError, match="bytes that hold at least one token of 2,048 bytes"):
+            read_setup(f"snapkv?budget={text}", MODEL, sizes)

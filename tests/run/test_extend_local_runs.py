@@ -45,7 +45,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_hugging_face(tmp_path_factory.mktemp("model") / "base")
 
 
-def client(folder: Path, query: str, **arguments: int) -> LocalClient:
+def client(folder: Path, query: str, **arguments: int | str) -> LocalClient:
     settings = Settings(f"hf/{folder}?extend={query}", model_args=dict(arguments), chat_template="never")
     return open_local_client(settings)
 
@@ -60,12 +60,23 @@ def ask(client: LocalClient, *prompts: str) -> list[Reply]:
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_shared_prefix_changes_no_reply(base: Path, query: str) -> None:
     prompts = (TEXT, f"{TEXT} when it left", "a stone", TEXT)
-    model = client(base, query)
+    model = client(base, query, reuse="prefix")
     replies = [ask(model, prompt)[0] for prompt in prompts]
     for prompt, reply in zip(prompts, replies, strict=True):
         assert reply.text == ask(client(base, query), prompt)[0].text
     # Frequencies of dynamic NTK are those of one length; LongRoPE's are the same beyond the window.
     assert bool(replies[1].tokens_cached) == (not query.startswith("dynamic"))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_questions_on_one_context_are_answered_as_if_each_were_the_first(base: Path, query: str) -> None:
+    questions = ("when it left", "a stone", "the river stone")
+    model = client(base, query)
+    for place, question in enumerate(questions):
+        prompt, call = f"{TEXT} {question}", replace(CALL, ending=len(question) + 1)
+        reply, alone = (asyncio.run(one.complete(prompt, call)) for one in (model, client(base, query)))
+        assert reply.text == alone.text
+        assert bool(reply.tokens_cached) == (place > 0 and not query.startswith("dynamic"))
 
 
 @pytest.mark.parametrize("query", [query for query in QUERIES if not query.startswith(("dynamic", "longrope"))])

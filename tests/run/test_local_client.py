@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def client(folder: Path, *, generation: dict[str, Json] | None = None, **options: Any) -> LocalClient:
     arguments: dict[str, Json] = {
-        name: options.pop(name) for name in ("batch_size", "enable_thinking") if name in options
+        name: options.pop(name) for name in ("batch_size", "enable_thinking", "reuse", "dtype") if name in options
     }
     settings = Settings(f"hf/{folder}", model_args=arguments, generation=generation or {}, **options)
     return open_local_client(settings)
@@ -79,7 +80,7 @@ def test_temperature_0_is_greedy(base: Path) -> None:
 
 
 def test_a_prompt_that_begins_as_the_last_one_computes_only_the_rest(base: Path) -> None:
-    model = client(base, chat_template="never")
+    model = client(base, chat_template="never", reuse="prefix")
     first, second, third = (ask(model, prompt)[0] for prompt in PROMPTS[:3])
     assert (first.tokens_cached, third.tokens_cached) == (0, 0)
     assert second.tokens_cached
@@ -87,6 +88,48 @@ def test_a_prompt_that_begins_as_the_last_one_computes_only_the_rest(base: Path)
     assert second.tokens_in / 2 < second.tokens_cached < second.tokens_in
     assert second.text == greedily(model, PROMPTS[1], 24)
     assert ask(model, PROMPTS[2])[0].text == third.text
+
+
+QUESTIONS = ("river", "stone left", "winter and a keeper", "day")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_equal_requests_get_equal_replies_whatever_came_before(base: Path, dtype: str) -> None:
+    """Questions on two contexts and prompts without one, 100 requests in a drawn order."""
+    model = client(base, chat_template="never", dtype=dtype)
+    requests = [
+        *((f"{context} {question}", replace(CALL, ending=len(question) + 1))
+        for context in (f"{SENTENCE}. Before day the keeper", f"Before day {SENTENCE}")
+        for question in QUESTIONS),
+        *((prompt, CALL) for prompt in PROMPTS[:2]),
+    ]  # fmt: skip
+    order = [place for place in range(len(requests)) for _ in range(10)]
+    Random(1).shuffle(order)
+    replies_by_place: dict[int, set[str]] = {}
+    cached = 0
+    for place in order:
+        prompt, call = requests[place]
+        (reply,) = ask(model, prompt, call=call)
+        replies_by_place.setdefault(place, set()).add(reply.text)
+        cached += bool(reply.tokens_cached)
+    assert [len(texts) for texts in replies_by_place.values()] == [1] * len(requests)
+    assert cached > 10
+    alone = client(base, chat_template="never", dtype=dtype)
+    assert replies_by_place[0] == {ask(alone, requests[0][0], call=requests[0][1])[0].text}
+
+
+def test_questions_on_one_context_compute_the_context_once(base: Path) -> None:
+    model = client(base, chat_template="never")
+    found = [
+        ask(model, f"{SENTENCE}. {question}", call=replace(CALL, ending=len(question) + 1))[0] for question in QUESTIONS
+    ]
+    assert found[0].tokens_cached == 0
+    assert len({reply.tokens_cached for reply in found[1:]}) == 1
+    assert all(
+        reply.tokens_cached and reply.tokens_in and reply.tokens_cached > reply.tokens_in / 2 for reply in found[1:]
+    )
+    for question, reply in zip(QUESTIONS, found, strict=True):
+        assert reply.text == ask(client(base, chat_template="never"), f"{SENTENCE}. {question}")[0].text
 
 
 def test_a_window_that_slides_shares_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isnan, nan
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -16,8 +16,9 @@ from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.page import Comparison
 from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, changes_model, read_setup, trained
-from fathom.lab.times import Times, prompts_of, times_of
-from fathom.models.hugging_face import is_local, trained_window
+from fathom.lab.ready import Forecasts, SetupForecast, look_ahead
+from fathom.lab.times import Prompt, Times, prompts_of, times_of
+from fathom.models.hugging_face import bytes_of_token, is_local, trained_window
 from fathom.models.local_client import check_local_model
 from fathom.models.protocol import Settings, is_baseline
 from fathom.models.settings import Reasoning, Sampling
@@ -33,13 +34,14 @@ from fathom.stats.outcomes import Unanswered
 from fathom.storage.atomic import whole_file
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.tokenizers import get_tokenizer
-from fathom.types import FathomError
+from fathom.types import FathomError, Sample, StoppedError
 
 RECORD = "lab.json"
 BASE = WHOLE.name
 """The base of models that are not in this process."""
 TEMPLATE = 64
 """Tokens that a chat template adds, at most."""
+MATCHED_TIMES = "its factor is another one at each length"
 _DEFAULTS = RunSettings()
 
 Tell: TypeAlias = Callable[[str, Progress | None], None]
@@ -85,6 +87,7 @@ class _Plan:
         every: Its setups, the base first.
         folder: Folder of its runs.
         left_out: Items of the tuning suite that are not used, because the report is on them.
+        failed: Why a setup cannot be asked, by its name.
     """
 
     model: str
@@ -92,6 +95,7 @@ class _Plan:
     every: tuple[RequestedSetup, ...]
     folder: Path
     left_out: frozenset[str] = frozenset()
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def base(self) -> RequestedSetup:
@@ -99,12 +103,19 @@ class _Plan:
 
 
 def compare(
-    recipe: Recipe, out: Path, *, unanswered: Unanswered = "zero", seed: int = 0, tell: Tell = lambda words, state: None
+    recipe: Recipe,
+    out: Path,
+    *,
+    unanswered: Unanswered = "zero",
+    seed: int = 0,
+    tell: Tell = lambda words, state: None,
+    confirm: Callable[[Forecasts], bool] | None = None,
 ) -> Iterator[Comparison]:
     """Run a comparison; repeating the call resumes it.
 
-    Everything is checked before the first request. Then values are chosen on the tuning suite, all setups are asked
-    the samples of the suite, and times are measured.
+    Everything is checked, and every setup is opened, before the first request. A setup that cannot be opened, or fails
+    later, is left out of the comparison and told with its reason; the base must not fail. Then values are chosen on the
+    tuning suite, all setups are asked the samples of the suite, and times are measured.
 
     Args:
         recipe: What is compared.
@@ -112,23 +123,26 @@ def compare(
         unanswered: How unanswered replies count.
         seed: Seed of intervals, and of the order in which times are measured.
         tell: Called with progress.
+        confirm: Called with what is ahead before the first request; False stops.
 
     Yields:
         The comparison of each model, when it is finished.
 
     Raises:
         FathomError: A setup is wrong, two runs would share a folder, values are to be chosen and there is no tuning
-            suite with other items, or a run fails (``fathom.run.run``). What is finished is kept.
+            suite with other items, or the base cannot be asked. What is finished is kept.
+        StoppedError: It was interrupted, or a limit is reached.
     """
     suite = _opened(recipe.suite)
     plans = _plans(recipe, suite, out)
     asker = _Asker(recipe, tell)
-    for plan in plans:
+    prompts = prompts_of(suite, recipe.settings) if confirm else {}
+    opened = [_opened_setups(recipe, plan, suite, prompts, tell) for plan in plans]
+    if confirm and not confirm(Forecasts(tuple(ahead for _, every in opened for ahead in every))):
+        return
+    for plan, _ in opened:
         chosen, tuned = _choose(plan, asker)
-        frames = []
-        for number, setup in enumerate(chosen.every, 1):
-            words = f"{setup.name} ({number} of {len(chosen.every)})"
-            frames.append(asker.rows(suite, setup, plan.folder / "runs", words))
+        chosen, frames = _asked_all(chosen, suite, asker)
         times = _timed(recipe, chosen, suite, seed, tell)
         words_of = {values.setup: _in_words(values) for values in tuned}
         setups = [
@@ -144,7 +158,15 @@ def compare(
         _write(recipe, chosen, tuned, times)
         notes = (*_notes(recipe, suite, chosen), *_missing(times))
         yield Comparison(
-            plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes
+            plan.model,
+            plan.folder,
+            tuple(results),
+            plan.base.name,
+            plan.window,
+            tuple(tuned),
+            rows,
+            notes,
+            chosen.failed,
         )
 
 
@@ -210,7 +232,7 @@ def _window(recipe: Recipe, model: str) -> int:
 
 def _setups(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[RequestedSetup]:
     """All setups of a model, the base first; with ``more`` also those on other servers and with other weights."""
-    sizes = _sizes(recipe, suite, window)
+    sizes = _sizes(recipe, suite, model, window)
     base = "none" if is_local(model) else BASE
     texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not changes_model(text))])
     setups = [read_setup(text, model, sizes) for text in texts]
@@ -226,7 +248,7 @@ def _setups(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more:
     return setups
 
 
-def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
+def _sizes(recipe: Recipe, suite: BuiltSuite, model: str, window: int) -> Sizes:
     from fathom.suites.registry import get_task
 
     settings = recipe.settings
@@ -238,7 +260,14 @@ def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
     # The model's tokenizer may count more than the suite's.
     reserve = (settings.max_output_tokens or max(caps)) + longest // 32
     template = 0 if settings.chat_template == "never" else TEMPLATE
-    return Sizes(window, longest, reserve + template, recipe.settings.window is not None)
+    lengths = {length: max(own.tokens for own in facts if own.length == length) for length in {*map(_length, facts)}}
+    given = recipe.settings.window is not None
+    token_bytes = bytes_of_token(model, recipe.settings.model_args or {}) if is_local(model) else 0
+    return Sizes(window, longest, reserve + template, given, lengths, token_bytes)
+
+
+def _length(sample: Sample) -> int:
+    return sample.length
 
 
 def _check(recipe: Recipe, plan: _Plan) -> None:
@@ -249,11 +278,9 @@ def _check(recipe: Recipe, plan: _Plan) -> None:
             "a second suite with another `seed`, and name it with `tuning`"
         )
     check_names("setup", ((setup.name, run_name(setup, way)) for setup in plan.every for way in setup.ways))
-    for planned in plan.every:
-        for way in planned.ways:
-            settings = _settings(recipe, way)
-            if is_local(way.model):
-                check_local_model(settings)
+    for way in plan.base.ways:
+        if is_local(way.model):
+            check_local_model(_settings(recipe, way))
 
 
 def _settings(recipe: Recipe, way: Way) -> Settings:
@@ -276,6 +303,71 @@ def _run_settings(recipe: Recipe, way: Way) -> RunSettings:
 # What is done
 
 
+def _opened_setups(
+    recipe: Recipe, plan: _Plan, suite: BuiltSuite, prompts: Mapping[int, Prompt], tell: Tell
+) -> tuple[_Plan, list[SetupForecast]]:
+    """The plan with the setups that can be opened, and what is ahead of each way.
+
+    Raises:
+        FathomError: The base cannot be opened.
+    """
+    every, failed, ahead = [], dict(plan.failed), []
+    for setup in plan.every:
+        able = []
+        for way in setup.ways:
+            name = " ".join(filter(None, (setup.name, way.values)))
+            tell(f"opening {name}", None)
+            asked = recipe.tuning if setup.tuned and recipe.tuning is not None else suite.folder
+            place = plan.folder / ("tuning" if setup.tuned else "runs")
+            settings, repeats = _run_settings(recipe, way), 0 if setup.tuned else recipe.repeats
+            parts = [
+                look_ahead(
+                    name,
+                    asked,
+                    own.model,
+                    _of_lengths(settings, lengths),
+                    path,
+                    {length: prompts[length] for length in lengths or prompts if length in prompts},
+                    repeats,
+                )
+                for own, lengths, path in _parts(setup, way, place)
+            ]
+            ahead += parts
+            reason = next(filter(None, (part.reason for part in parts)), "")
+            if not reason:
+                able.append(way)
+        if able:
+            every.append(replace(setup, ways=tuple(able)))
+            continue
+        if setup is plan.base:
+            raise FathomError(reason)
+        failed[setup.name] = reason
+    return replace(plan, every=tuple(every), failed=failed), ahead
+
+
+def _asked_all(plan: _Plan, suite: BuiltSuite, asker: "_Asker") -> tuple[_Plan, list[pl.DataFrame]]:
+    """The rows of all setups that can be asked, and the plan without the others.
+
+    Raises:
+        FathomError: The base fails.
+        StoppedError: Work was stopped.
+    """
+    every, frames, failed = [], [], dict(plan.failed)
+    for number, setup in enumerate(plan.every, 1):
+        words = f"{setup.name} ({number} of {len(plan.every)})"
+        try:
+            frames.append(asker.rows(suite, setup, plan.folder / "runs", words))
+        except StoppedError:
+            raise
+        except FathomError as error:
+            if setup is plan.base:
+                raise
+            failed[setup.name] = str(error)
+        else:
+            every.append(setup)
+    return replace(plan, every=tuple(every), failed=failed), frames
+
+
 class _Asker:
     """Asks setups, and keeps the limits for all runs together."""
 
@@ -291,20 +383,24 @@ class _Asker:
         settings = self.recipe.settings
         asked = [sample.id for sample in chosen_samples(suite, settings)]
         return (
-            load([self.ask(suite.folder, setup, place, words)])
+            load(self.ask(suite.folder, setup, place, words))
             .filter(pl.col("sample").is_in(asked), pl.col("epoch") <= settings.epochs)
             .with_columns(pl.lit(setup.name).alias("model"), pl.lit("").alias("variant"))
         )
 
-    def ask(self, suite: Path, setup: RequestedSetup, place: Path, words: str) -> Path:
-        """The folder of the run of a setup with its first way; a finished one is not asked again.
+    def ask(self, suite: Path, setup: RequestedSetup, place: Path, words: str) -> list[Path]:
+        """The folders of the runs of a setup with its first way; a finished one is not asked again.
 
         Raises:
-            FathomError: A limit for all runs together is reached, or the run fails.
+            FathomError: The run fails.
+            StoppedError: A limit for all runs together is reached.
         """
-        way = setup.ways[0]
-        folder = place / run_name(setup, way)
-        settings = _run_settings(self.recipe, way)
+        return [
+            self._ask_part(suite, way, _of_lengths(_run_settings(self.recipe, way), lengths), folder, words)
+            for way, lengths, folder in _parts(setup, setup.ways[0], place)
+        ]
+
+    def _ask_part(self, suite: Path, way: Way, settings: RunSettings, folder: Path, words: str) -> Path:
         others = [spent for path, spent in self._spent.items() if path != folder]
         left = {
             "max_tokens_total": _left(settings.max_tokens_total, sum(tokens for tokens, _ in others)),
@@ -312,13 +408,24 @@ class _Asker:
         }
         for limit, rest in left.items():
             if rest is not None and rest <= 0:
-                raise FathomError(f"stopped: `{limit}` is reached; all finished replies are kept")
+                raise StoppedError(f"stopped: `{limit}` is reached; all finished replies are kept")
         self._tell(words, None)
         callbacks = Callbacks(progress=lambda state: self._tell(words, state))
         done = run(suite, way.model, settings.but(**left), out=folder, callbacks=callbacks)
         if done.progress is not None:
             self._spent[folder] = (done.progress.tokens_in + done.progress.tokens_out, done.progress.cost or 0.0)
         return folder
+
+
+def _parts(setup: RequestedSetup, way: Way, place: Path) -> list[tuple[Way, tuple[int, ...], Path]]:
+    """The runs of a setup in one way, with the lengths of each; () for all lengths."""
+    name = run_name(setup, way)
+    return [(own, lengths, place / (f"{name}-{max(lengths)}" if lengths else name)) for own, lengths in way.parts]
+
+
+def _of_lengths(settings: RunSettings, lengths: tuple[int, ...]) -> RunSettings:
+    """Settings of a run of some lengths only; without any, the settings."""
+    return settings.but(lengths=lengths) if lengths else settings
 
 
 def _left(limit: float | None, spent: float) -> float | None:
@@ -336,12 +443,18 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
         return asker.rows(suite, asked, place, f"tuning: {words}").filter(~pl.col("item").is_in(list(plan.left_out)))
 
     base = rows_of(plan.base, plan.base.name)
-    every, tuned = [], []
+    every, tuned, failed = [], [], dict(plan.failed)
     for setup in plan.every:
         if not setup.tuned:
             every.append(setup)
             continue
-        scores = [_means(rows_of(replace(setup, ways=(way,)), f"{setup.name}, {way.values}")) for way in setup.ways]
+        try:
+            scores = [_means(rows_of(replace(setup, ways=(way,)), f"{setup.name}, {way.values}")) for way in setup.ways]
+        except StoppedError:
+            raise
+        except FathomError as error:
+            failed[setup.name] = str(error)
+            continue
         best, halves = best_way(scores, _means(base), plan.window)
         trials = tuple(
             Trial(way.values, _known(short), _known(long), number == best)
@@ -349,17 +462,18 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
         )
         every.append(replace(setup, ways=(setup.ways[best],)))
         tuned.append(Tuned(setup.name, base["item"].n_unique(), trials))
-    return replace(plan, every=tuple(every)), tuned
+    return replace(plan, every=tuple(every), failed=failed), tuned
 
 
 def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell) -> Times:
     if not recipe.repeats:
         return Times()
-    asked = [(setup, _settings(recipe, setup.ways[0])) for setup in plan.every]
+    asked = [(setup, _settings(recipe, setup.ways[0])) for setup in plan.every if not setup.ways[0].at]
+    matched = {setup.name: MATCHED_TIMES for setup in plan.every if setup.ways[0].at}
     alone = [
         (setup, settings) for setup, settings in asked if settings.system == WHOLE and not is_baseline(settings.model)
     ]
-    return times_of(
+    times = times_of(
         alone,
         prompts_of(suite, recipe.settings),
         plan.folder,
@@ -367,6 +481,7 @@ def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
         seed=seed,
         tell=lambda name: tell(f"times: {name}", None),
     )
+    return replace(times, missing={**times.missing, **matched})
 
 
 # What came of it
@@ -440,6 +555,7 @@ def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) ->
             {"name": setup.name, "kind": setup.kind, "trained": setup.trained, **_asked(setup.ways[0])}
             for setup in plan.every
         ],
+        "failed": dict(plan.failed),
         "tuned": [asdict(values) for values in tuned],
         "kernels": dict(times.kernels),
         "timings": [asdict(timing) for timing in times.timings],
@@ -448,6 +564,7 @@ def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) ->
         stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
-def _asked(way: Way) -> dict[str, str]:
+def _asked(way: Way) -> dict[str, Any]:
     """A way without the address of its server, which is no part of a run either."""
-    return {"model": way.model, "system": way.system, "values": way.values}
+    at = {"at": dict(way.at)} if way.at else {}
+    return {"model": way.model, "system": way.system, "values": way.values, **at}

@@ -1,7 +1,7 @@
 """A finished comparison and its report: a page, with the tables and figures of its setups first."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -35,6 +35,7 @@ class Comparison:
         tuned: The values that were tried.
         rows: All rows; their model is the name of the setup.
         notes: What a reader must know.
+        failed: Why a setup could not be asked, by its name.
     """
 
     model: str
@@ -45,6 +46,7 @@ class Comparison:
     tuned: tuple[Tuned, ...]
     rows: pl.DataFrame
     notes: tuple[str, ...]
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """The tables of the setups."""
@@ -88,7 +90,9 @@ def numbers_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def _compared(comparison: Comparison, published: tuple[Table, ...] = ()) -> ComparedSetups:
-    return ComparedSetups(comparison.results, comparison.window, comparison.base, comparison.tuned, published)
+    return ComparedSetups(
+        comparison.results, comparison.window, comparison.base, comparison.tuned, published, comparison.failed
+    )
 
 
 def write_page(comparison: Comparison, report: Report, figures: Figures = "svg") -> Path:

@@ -1,7 +1,7 @@
 """What is compared: setups as users name them, and the ways of those that are to be tuned."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import isnan
 from urllib.parse import parse_qsl
@@ -16,6 +16,9 @@ TRIALS = 8
 MOST_LOST = 0.02
 """What tuned values may lose at lengths up to the window, against the base."""
 _BETWEEN = "|"
+MATCHED = "matched"
+"""The value of a factor that is another one at each length: the length divided by the window, 1 within it."""
+_BYTES = {"kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,16 @@ class Sizes:
         longest: The longest prompt.
         reserve: Room for the longest reply, and for what the chat template adds.
         given: Whether the user says the window; the configuration of a model may have another.
+        lengths: All lengths of the suite, and the longest prompt of each.
+        token_bytes: Bytes of the keys and values of one token, in all layers; 0 if unknown.
     """
 
     window: int
     longest: int
     reserve: int
     given: bool = False
+    lengths: Mapping[int, int] = field(default_factory=dict)
+    token_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,7 @@ class Way:
         values: The values that are tried, such as ``factor=8``; "" if none are.
         base_url: Address of a server that is started for this setup; None for that of all.
         server_command: The command line with which its server was started; None if the user does not say.
+        at: The model's name at each length, where it differs (``factor=matched``); ``model`` is that at the longest.
     """
 
     model: str
@@ -52,6 +60,18 @@ class Way:
     values: str = ""
     base_url: str | None = None
     server_command: str | None = None
+    at: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def parts(self) -> tuple[tuple["Way", tuple[int, ...]], ...]:
+        """The ways of all lengths, with their lengths; of a way that is the same at all of them itself, without any."""
+        if not self.at:
+            return ((self, ()),)
+        models = dict.fromkeys(model for _, model in self.at)
+        return tuple(
+            (replace(self, model=model, at=()), tuple(length for length, own in self.at if own == model))
+            for model in models
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +222,41 @@ def _way(model: str, given: Mapping[str, tuple[str, Mapping[str, str]]], sizes: 
     if not is_local(model) or (system != WHOLE.name and len(given) == 1):
         return Way(model, named, values)  # which keeps to the model's own window
     method, own = given.get("position", (NONE.name, {}))
+    if own.get("factor") == MATCHED:
+        at = []
+        for length, longest in sorted(sizes.lengths.items()):
+            fixed = {**own, "factor": f"{max(1.0, longest / sizes.window):g}"}
+            matched = _way(model, {**given, "position": (method, fixed)}, replace(sizes, longest=longest), values)
+            at.append((length, matched.model))
+        return Way(at[-1][1], named, values, at=tuple(at))
     query = _with_query(f"{KEY}={method}", _filled(method, own, sizes), "&")
     if "cache" in given:
         cache, kept = given["cache"]
+        kept = {key: _in_tokens(value, sizes) if key == "budget" else value for key, value in kept.items()}
         query = f"{query}&{_with_query(f'{CACHE}={cache}', kept, '&')}"
     name = f"{model}?{query}"
     split_name(name)  # checks the options
     return Way(name, named, values)
+
+
+def _in_tokens(budget: str, sizes: Sizes) -> str:
+    """A budget in tokens; of one in bytes, such as 4MiB, as many as these bytes hold of keys and values.
+
+    Raises:
+        FathomError: The bytes hold no token, or it is unknown what a token takes.
+    """
+    number, unit = budget.rstrip("BbKkMmGgIi"), budget[len(budget.rstrip("BbKkMmGgIi")) :].lower()
+    if unit not in _BYTES:
+        return budget
+    try:
+        tokens = int(float(number) * _BYTES[unit] / sizes.token_bytes)
+    except (ValueError, ZeroDivisionError):
+        tokens = 0
+    if tokens < 1:
+        raise FathomError(
+            f"budget={budget}: expected tokens, or bytes that hold at least one token of {sizes.token_bytes:,} bytes"
+        )
+    return str(tokens)
 
 
 def _filled(method: str, given: Mapping[str, str], sizes: Sizes) -> dict[str, str]:

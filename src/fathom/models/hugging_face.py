@@ -126,8 +126,10 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
         raise FathomError(f"model {name}: {_why(error)}") from error
     if extension is None:
         return Loaded(name, model, tokenizer, window_of(model.config))
+    from fathom.extend.hf.extension import PROBE
+
     try:
-        extension.attach(model)
+        extension.attach(model, tokenizer(PROBE, add_special_tokens=False)["input_ids"])
     except FathomError as error:
         raise FathomError(f"model {name}: {error}") from None
     return Loaded(name, model, tokenizer, extension.window, extension)
@@ -207,6 +209,24 @@ def trained_window(name: str, arguments: Mapping[str, Json]) -> int | None:
         FathomError: The configuration cannot be read.
     """
     return window_of(_configuration(name, arguments))
+
+
+def bytes_of_token(name: str, arguments: Mapping[str, Json]) -> int:
+    """Bytes of the keys and values of one token in all layers of a model, by its configuration.
+
+    Args:
+        name: As for ``load_model``.
+        arguments: As for ``load_model``.
+
+    Raises:
+        FathomError: The configuration cannot be read.
+    """
+    text = _configuration(name, arguments).get_text_config()
+    given = arguments.get("dtype") or arguments.get("torch_dtype")
+    dtype = str(text.dtype or "float32") if given in (None, "auto") else str(given)
+    size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    return int(2 * heads * size * text.num_hidden_layers * (4 if dtype.endswith("32") else 2))
 
 
 def turns_by_length(name: str, arguments: Mapping[str, Json]) -> bool:
@@ -313,6 +333,27 @@ def window_of(config: Any) -> int | None:
         if isinstance(factor, int | float) and isinstance(first, int):
             positions = max(positions, int(first * factor))
     return positions
+
+
+def window_words(config: Any) -> str:
+    """What a configuration says of the window, in words; "" if nothing."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    if (window := window_of(text)) is None:
+        return ""
+    parts = [f"{window:,} tokens by its configuration"]
+    rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    kind, factor = rope.get("rope_type", rope.get("type")), rope.get("factor")
+    if kind not in (None, "default"):
+        parts.append(f"with rope_type {kind}" + (f" and factor {factor:g}" if isinstance(factor, int | float) else ""))
+    if kind in ("linear", "dynamic") and isinstance(factor, int | float):
+        parts.append(f"if they are those of the pretraining, give --window {int(window * factor)}")
+    slides = getattr(text, "sliding_window", None)
+    layers = getattr(text, "layer_types", None) or ()
+    if slides and ("sliding_attention" in layers or not layers):
+        number = sum(layer == "sliding_attention" for layer in layers)
+        which = f"{number} of its {len(layers)} layers see" if layers else "its layers see"
+        parts.append(f"{which} only the last {slides:,} tokens")
+    return "; ".join(parts)
 
 
 def failure_of_model(error: Exception, tokens: int) -> Failure:

@@ -1,11 +1,14 @@
 """The client for Hugging Face models in this process (``hf/PATH``): chat template, greedy decoding, batches.
 
-One request is computed at a time, or as many as ``batch_size`` says. With one, the keys and values of the last prompt
-are kept, and a prompt that shares at least half of its tokens computes only the rest.
+One request is computed at a time, or as many as ``batch_size`` says. With one, the context of a prompt is computed
+before its question, always and for itself, and questions on the same context that come next compute only the rest: the
+reply to a prompt depends on nothing that was asked before. With ``reuse=prefix``, all tokens that a prompt shares with
+the last one are used again, if they are at least half of it. That saves more, and rounding depends on the order.
 """
 
 import asyncio
 import copy
+import inspect
 import threading
 import time
 import zlib
@@ -29,6 +32,7 @@ from fathom.models.hugging_face import (
     method_of,
     plan,
     turns_by_length,
+    window_words,
 )
 from fathom.models.loop import in_thread
 from fathom.models.overflow import Overflow
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from fathom.extend.hf.extension import Extension
 
 # Arguments of the client; all others are those of the model.
-_OWN = ("batch_size", "chat_template", "use_chat_template", "enable_thinking", "prefill_chunk_size")
+_OWN = ("batch_size", "chat_template", "use_chat_template", "enable_thinking", "prefill_chunk_size", "reuse")
 # Generation options that transformers has under the same name, and those that concern the prompt or nothing here.
 _SAMPLING = ("top_p", "top_k", "repetition_penalty")
 _BESIDES = ("stop_seqs", "reasoning_effort", "reasoning_tokens", "extra_body")
@@ -100,10 +104,13 @@ class LocalClient:
         self._more = _template_options(settings)
         self._config = _generation(loaded, settings, _count(settings, "prefill_chunk_size", None))
         self._endings = frozenset(self._config.eos_token_id or ())
+        self._reuse = _reuse(settings)
+        self._splits = self._reuse == "context" and self.batch_size == 1 and _reads_in_parts(loaded)
         self._waiting: list[_Job] = []
         self._working = asyncio.Lock()
         self._ids: list[int] = []
         self._cache: Any = None
+        self._context = 0
         self._fitted: Hashable = None
         self.cached: tuple[int, int] | None = None
         self._replies = self._single = 0
@@ -112,6 +119,14 @@ class LocalClient:
     def extension(self) -> "Extension | None":
         """The method that makes the model read beyond its window; None if there is none."""
         return self._loaded.extension
+
+    @property
+    def window_words(self) -> str:
+        """What its configuration, with the method that extends it, says of the window; "" if nothing."""
+        extension = self._loaded.extension
+        if extension is not None and extension.window is not None:
+            return f"{extension.window:,} tokens with {self._settings.model.partition('?')[2]}"
+        return window_words(self._loaded.model.config)
 
     @property
     def kernel(self) -> str:
@@ -210,14 +225,24 @@ class LocalClient:
                 f"exceed the {self._held:,} of its window"
             )
             job.failure = Failure("overflow", reason)
-        elif self._loaded.extension is not None:
+            return
+        extension = self._loaded.extension
+        apart = extension is not None and is_apart(extension.cache)
+        try:
+            job.context = self._context_of(job, text, special=plain) if apart or self._splits else 0
+        except FathomError as error:
+            if apart:
+                job.failure = Failure("bad", str(error))
+                return
+        if not apart and 2 * job.context < len(job.ids):
+            job.context = 0  # nothing worth keeping
+        if extension is not None:
             try:
-                job.context = self._context(job, text, special=plain) if is_apart(self._loaded.extension.cache) else 0
-                self._loaded.extension.check_prompt(job.context or len(job.ids))
+                extension.check_prompt(job.context if apart else len(job.ids))
             except FathomError as error:
                 job.failure = Failure("bad", str(error))
 
-    def _context(self, job: _Job, text: str, *, special: bool) -> int:
+    def _context_of(self, job: _Job, text: str, *, special: bool) -> int:
         """Tokens before the question; the text of the prompt, with what a chat template adds, is cut between tokens.
 
         Raises:
@@ -249,19 +274,23 @@ class LocalClient:
         self._fit(longest + config.max_new_tokens)
         cache, shared = self._shared(jobs)
         extension = self._loaded.extension
-        if extension is not None and cache is None:
-            cache = extension.new_cache(jobs[0].ids[: jobs[0].context or None])
+        context = jobs[0].context if len(jobs) == 1 else 0
+        if cache is None and extension is not None:
+            cache = extension.new_cache(jobs[0].ids[: context or None])
+        elif cache is None and context:
+            cache = _full_cache(model)
         self.cached = None
         ends = _Ends(jobs, longest, ended, self._loaded.tokenizer)
-        context = jobs[0].context
         torch.manual_seed(_seed(jobs[0], config))
         thinning = nullcontext() if extension is None else extension.thinning(model)
         with torch.inference_mode(), _hooked(model, ends.see):
             start = _now(model.device)
-            if context:
+            if context and not shared:
                 with thinning:
-                    base = model.base_model
-                    base(torch.tensor([rows[0][:context]], device=model.device), **with_cache(base, cache))
+                    base, step = model.base_model, config.prefill_chunk_size or context
+                    for place in range(0, context, step):
+                        part = torch.tensor([rows[0][place : min(place + step, context)]], device=model.device)
+                        base(part, **with_cache(base, cache))
             with nullcontext() if context else thinning:
                 output = model.generate(
                     input_ids=torch.tensor(rows, device=model.device),
@@ -281,6 +310,7 @@ class LocalClient:
         written = [row[longest:] for row in output.sequences.tolist()]
         if len(jobs) == 1:
             self._cache, self._ids = cache_in(output), [*jobs[0].ids, *written[0][:-1]]
+            self._context = context
         for job, ids in zip(jobs, written, strict=True):
             job.output = self._output(job, ids, shared)
             job.first, job.whole = ends.first - start, last - start
@@ -310,11 +340,13 @@ class LocalClient:
     def _shared(self, jobs: list[_Job]) -> tuple[Any, int]:
         """The cache of the last prompt, shortened to what the next one shares with it, and its tokens."""
         ids, cache = jobs[0].ids, self._cache
-        same = 0
+        same, cached, context = 0, len(self._ids), self._context
         # The last token is computed in any case: its logits give the first of the reply.
-        while same < min(len(self._ids), len(ids) - 1) and self._ids[same] == ids[same]:
+        while same < min(cached, len(ids) - 1) and self._ids[same] == ids[same]:
             same += 1
-        cached = len(self._ids)
+        if self._reuse == "context":
+            # Another context, or none, was computed in other parts: its numbers are rounded otherwise.
+            same = context if jobs[0].context == context <= same else 0
         self._forget()
         if len(jobs) > 1 or 2 * same < len(ids) or not keeps_all(cache):
             return None, 0
@@ -323,7 +355,7 @@ class LocalClient:
         return cache, same
 
     def _forget(self) -> None:
-        self._ids, self._cache = [], None
+        self._ids, self._cache, self._context = [], None, 0
 
 
 class _Ends:
@@ -404,6 +436,7 @@ def _check(settings: Settings) -> None:
             )
     for name in ("batch_size", "prefill_chunk_size"):
         _count(settings, name, None)
+    _reuse(settings)
     method = method_of(settings.model)
     if method.kind.per_request and (_count(settings, "batch_size", 1) or 1) > 1:
         raise FathomError(
@@ -503,6 +536,30 @@ def keeps_all(cache: Any) -> bool:
     """Whether a cache can be shortened anywhere: sliding windows and recurrent states cannot."""
     layers: list[object] = getattr(cache, "layers", None) or []
     return bool(layers) and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
+
+
+def _full_cache(model: Any) -> Any:
+    from transformers import DynamicCache
+
+    return DynamicCache(config=model.config.get_text_config())
+
+
+def _reads_in_parts(loaded: Loaded) -> bool:
+    """Whether a prompt may be computed in two parts: of texts alone, with a cache that keeps all of the first."""
+    config, extension = loaded.model.config, loaded.extension
+    if config.get_text_config() is not config or loaded.turns_by_length or getattr(loaded.model, "_is_stateful", False):
+        return False
+    if not with_cache(loaded.model, "").keys() & inspect.signature(loaded.model.forward).parameters.keys():
+        return False
+    return keeps_all(_full_cache(loaded.model)) and (extension is None or extension.cache == FULL)
+
+
+def _reuse(settings: Settings) -> str:
+    """What of the last prompt is used for the next one."""
+    given = str(settings.model_args.get("reuse", "context"))
+    if given not in ("context", "prefix"):
+        raise FathomError(f"model {settings.model}: reuse={given}: expected context or prefix")
+    return given
 
 
 def _count(settings: Settings, name: str, default: int | None) -> int | None:

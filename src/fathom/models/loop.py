@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from fathom.types import FathomError
+from fathom.types import StoppedError
 
 Outcome = TypeVar("Outcome")
 
@@ -22,7 +22,7 @@ def drive(task: Coroutine[Any, Any, Outcome], interrupted: str = KEPT) -> Outcom
         interrupted: The message if it is interrupted.
 
     Raises:
-        FathomError: It was interrupted.
+        StoppedError: It was interrupted.
     """
     try:
         try:
@@ -33,7 +33,7 @@ def drive(task: Coroutine[Any, Any, Outcome], interrupted: str = KEPT) -> Outcom
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, task).result()
     except KeyboardInterrupt:
-        raise FathomError(interrupted) from None
+        raise StoppedError(interrupted) from None
 
 
 async def in_thread(work: Callable[[], None], ended: threading.Event) -> None:

@@ -130,15 +130,23 @@ class Plan(Protocol):
         """The most that they cost, in US dollars; None where no price is known."""
 
 
-def confirmed(plan: Plan, *, yes: bool, quiet: bool) -> bool:
+def confirmed(plan: Plan, *, yes: bool, quiet: bool, minutes: float = 0.0) -> bool:
     """Print the plan and ask whether to start, unless ``yes`` is given or nothing is sent or paid for.
+
+    Args:
+        plan: What is ahead.
+        yes: Start without asking.
+        quiet: Do not print the plan.
+        minutes: How long it may take on this machine. From a minute on, a person is asked also where nothing is paid
+            for; scripts go on.
 
     Raises:
         FathomError: Standard input is no terminal.
     """
     if plan.requests and not quiet:
         print(as_typed(str(plan)), file=sys.stderr)
-    if yes or not plan.requests or plan.cost_most == 0:
+    free = plan.cost_most == 0
+    if yes or not plan.requests or (free and (minutes < 1 or not sys.stdin.isatty())):
         return True
     if not sys.stdin.isatty():
         raise FathomError("nothing was sent: give --yes in non-interactive use")

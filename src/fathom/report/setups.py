@@ -1,7 +1,7 @@
 """Setups of a model, as a report shows them: their results, and what they say in sentences."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fathom.analysis.setup_costs import Amount, frontier
@@ -23,6 +23,7 @@ class ComparedSetups:
         base: Name of the base.
         tuned: Hyper-parameters that were tried.
         published: Tables of published figures, to be shown beside the measured ones.
+        failed: Why a setup could not be asked, by its name.
     """
 
     results: tuple[SetupResult, ...]
@@ -30,6 +31,7 @@ class ComparedSetups:
     base: str
     tuned: tuple[Tuned, ...] = ()
     published: tuple[Table, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -62,7 +64,9 @@ class ComparedSetups:
         """Titles and results of the families that there are, each beginning with the base."""
         parts = [(ZERO_SHOT, [result for result in self.others if not result.setup.trained])]
         parts.append((TRAINED, [result for result in self.others if result.setup.trained]))
-        return tuple((title, (self.reference, *own)) for title, own in parts if own)
+        return tuple(
+            (title, (self.reference, *own)) for title, own in parts if own or (self.failed and title == ZERO_SHOT)
+        )
 
 
 def setup_name(setup: Setup | str) -> str:
@@ -148,6 +152,7 @@ def numbers(compared: ComparedSetups) -> dict[str, Any]:
             }
             for result in compared.results
         ],
+        "failed": dict(compared.failed),
         "tuned": list(compared.tuned),
         "published": [
             {

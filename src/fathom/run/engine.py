@@ -17,7 +17,7 @@ from fathom.models.retry import Health, Noting, Retry, Sending, ask, not_noted
 from fathom.models.settings import AskSettings, Limits
 from fathom.run.queue import Queue, Queued
 from fathom.runfile.settings import JudgeSettings, LikelihoodSettings, RunSettings
-from fathom.types import FathomError, Reply
+from fathom.types import FathomError, Reply, StoppedError
 
 Job = TypeVar("Job")
 
@@ -146,10 +146,10 @@ def check_limit(limit: int | None, needed: int, used: str, advice: str = "") -> 
         advice: What else helps than a higher limit.
 
     Raises:
-        FathomError: It does not.
+        StoppedError: It does not.
     """
     if limit is not None and needed > limit:
-        raise FathomError(f"{used}, more than `max_tokens_total` {limit:,}; nothing was sent. Raise the limit{advice}")
+        raise StoppedError(f"{used}, more than `max_tokens_total` {limit:,}; nothing was sent. Raise the limit{advice}")
 
 
 def check_cost(limit: float | None, cost: float | None, model: str, words: str, advice: str = "") -> None:
@@ -163,17 +163,17 @@ def check_cost(limit: float | None, cost: float | None, model: str, words: str, 
         advice: What else helps than a higher limit.
 
     Raises:
-        FathomError: It does not, or the price is unknown, so that the limit cannot be enforced.
+        StoppedError: It does not, or the price is unknown, so that the limit cannot be enforced.
     """
     if limit is None:
         return
     if cost is None:
-        raise FathomError(
+        raise StoppedError(
             f"`max_cost` {limit:g}: the price of {model!r} is unknown, so the limit cannot be enforced; nothing was "
             "sent. Add the model to ~/.config/fathom/prices.toml, or use `max_tokens_total`"
         )
     if cost > limit:
-        raise FathomError(f"{words}, more than `max_cost` ${limit:,.2f}; nothing was sent. Raise the limit{advice}")
+        raise StoppedError(f"{words}, more than `max_cost` ${limit:,.2f}; nothing was sent. Raise the limit{advice}")
 
 
 def _first(errors: BaseExceptionGroup[FathomError]) -> FathomError:

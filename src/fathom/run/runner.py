@@ -10,7 +10,7 @@ from fathom.models.clients import context_of, extension_of, notes_of
 from fathom.models.hugging_face import is_local
 from fathom.models.local_model import starts_server
 from fathom.models.prices import Limit, Price, find_limit
-from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
+from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.models.proxies import check_proxy
 from fathom.models.request_mode import request_modes
 from fathom.models.thinking import describe_thinking
@@ -52,6 +52,7 @@ class Callbacks:
         watch: Entered with the run folder and the number of connections while requests are sent.
         enough: Called with the run folder before the first request and now and then, in another thread: why no more
             replies are needed, or "".
+        opened: Called with the client of the model, before the forecast.
     """
 
     confirm: Callable[[Preflight], bool] | None = None
@@ -59,6 +60,7 @@ class Callbacks:
     tell: Callable[[str], None] | None = None
     watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
     enough: Callable[[Path], str] | None = None
+    opened: Callable[[Client], None] | None = None
 
 
 NO_CALLBACKS = Callbacks()
@@ -114,6 +116,8 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
     price = executor.price(request.chosen.price)
     system = open_system(how.system, notes_cap(how, price), settings.embedding_base_url)
     client = executor.open_client(how, request.tokenizer)
+    if callbacks.opened is not None:
+        callbacks.opened(client)
     extension, notes = extension_of(client), notes_of(client, how.server_command)
     entry = request.chosen.entry
     known = entry.context if entry and extension is None else None

@@ -7,6 +7,7 @@ offsets are in characters; scores are fractions in [0, 1].
 from fathom.types.common import Facet as Facet
 from fathom.types.common import FathomError as FathomError
 from fathom.types.common import Json as Json
+from fathom.types.common import StoppedError as StoppedError
 from fathom.types.declarations import AnswerKind as AnswerKind
 from fathom.types.declarations import Grid as Grid
 from fathom.types.declarations import PromptSource as PromptSource

@@ -27,6 +27,10 @@ class FathomError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
+class StoppedError(FathomError):
+    """Work was stopped, by a limit or by hand: what would come next must not begin either."""
+
+
 def with_options(message: str, named: Callable[[str], str]) -> str:
     """A message with each option in it, which stands in backticks, named in another way.
 

@@ -1,11 +1,13 @@
 """Compare ways to read further: methods for positions and for the cache, and systems around a model."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fathom.commands.shared import Json, Seed, Terminal, Unanswered
+from fathom.commands.shared import Asking, Json, Seed, Unanswered
 from fathom.models.settings import Limits, Sampling
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
 from fathom.options.values import MaybePath, texts_of
@@ -13,6 +15,8 @@ from fathom.runfile.settings import Choice, RunSettings
 
 if TYPE_CHECKING:
     from fathom.lab import Comparison
+    from fathom.lab.ready import Forecasts
+    from fathom.options.terminal import Bars
     from fathom.run import Progress
 
 
@@ -21,7 +25,7 @@ def several(given: Sequence[str] | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-class CompareOptions(Choice, Sampling, Limits, Terminal, Json):
+class CompareOptions(Choice, Sampling, Limits, Json, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; its lengths should reach beyond the window.")]
     model: Annotated[
         Read[Sequence[str] | str, tuple[str, ...]],
@@ -85,6 +89,9 @@ class CompareOptions(Choice, Sampling, Limits, Terminal, Json):
     ] = "svg"
     unanswered: Unanswered = "zero"
     bootstrap_seed: Seed = 0
+    confirm: Annotated[
+        Callable[["Forecasts"], bool] | None, hidden("Called with what is ahead before any request; False stops.")
+    ] = None
     tell: Annotated[Callable[[str, "Progress | None"], None] | None, hidden("Called with progress.")] = None
 
 
@@ -93,7 +100,8 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
     """Compare ways to read further: methods for positions and for the cache, and systems around a model.
 
     All setups get the samples of one suite, and are compared with the model as it is, sample by sample. --window says
-    where the trained window of the model ends, if not its configuration. The same command resumes.
+    where the trained window of the model ends, if not its configuration. All setups are opened before the first
+    request; one that fails is a row with the reason. The same command resumes.
     """
     from fathom.lab import Recipe, compare, report_of, write_page
     from fathom.report.figure import check_format
@@ -113,7 +121,8 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
     )
     counted: dict[str, Any] = {"unanswered": options.unanswered, "seed": options.bootstrap_seed}
     comparisons = []
-    for comparison in compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None)):
+    watched: dict[str, Any] = {"tell": options.tell or (lambda words, state: None), "confirm": options.confirm}
+    for comparison in compare(recipe, Path(options.out), **counted, **watched):
         write_page(comparison, report_of(comparison, **counted), options.figures)
         comparisons.append(comparison)
     return comparisons
@@ -122,19 +131,27 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
 def main(line: CompareOptions) -> None:
     """Compare, write the page, and print the tables."""
     from fathom.lab.page import PAGE, numbers_of, report_of
-    from fathom.options.terminal import print_json, progress_bars
+    from fathom.options.terminal import confirmed, print_json, progress_bars
     from fathom.printing import printable
     from fathom.report.terminal import show
 
-    with progress_bars(line.quiet) as bars:
+    with ExitStack() as stack:
+        bars: list[Bars] = []  # from the question on, which they would hide
         shown: dict[str, Callable[[int, int | None], None] | None] = {}
 
+        def confirm(plan: "Forecasts") -> bool:
+            answer = confirmed(plan, yes=line.yes, quiet=line.quiet, minutes=plan.minutes or 0.0)
+            bars.append(stack.enter_context(progress_bars(line.quiet or not answer)))
+            return answer
+
         def tell(words: str, state: "Progress | None") -> None:
-            bar = shown[words] if words in shown else shown.setdefault(words, bars(words))
+            if not bars:
+                return None if line.quiet else print(printable(words), file=sys.stderr)
+            bar = shown[words] if words in shown else shown.setdefault(words, bars[0](words))
             if bar is not None and state is not None:
                 bar(state.finished, state.total)
 
-        comparisons = lab_compare.body(line.but(tell=tell))
+        comparisons = lab_compare.body(line.but(tell=tell, confirm=confirm))
     if line.as_json:
         return print_json(list(map(numbers_of, comparisons)))
     for comparison in comparisons:

@@ -1,17 +1,19 @@
 """Tell whether a model reads, reasons or knows: the same questions with and without what surrounds their evidence."""
 
-from dataclasses import KW_ONLY
+from collections.abc import Callable
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Asking, Confirm, Json, OnReply, Recorded
-from fathom.options.declare import arg, command, fields_of, opt, unset
+from fathom.commands.shared import Asking, Json, OnReply, Recorded
+from fathom.options.declare import arg, command, fields_of, hidden, opt, unset
 from fathom.options.values import MaybePath
 from fathom.runfile.settings import RunSettings
 from fathom.suites.settings import Build
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
+    from fathom.lab.ready import Forecasts
     from fathom.report.made import Report
 
 PADDED = 0.25
@@ -38,7 +40,9 @@ class DiagnoseOptions(RunSettings, Build, Recorded, Json, Asking):
             "cannot say. For hf/PATH, and servers that return log-probabilities of prompts."
         ),
     ] = False
-    confirm: Confirm = None
+    confirm: Annotated[
+        Callable[["Forecasts"], bool] | None, hidden("Called with what is ahead before any request; False stops.")
+    ] = None
     progress: OnReply = None
 
 
@@ -57,10 +61,10 @@ def lab_diagnose(options: DiagnoseOptions) -> "Report | None":
 
     folder = _folder(options)
     suite = _suite(options, folder)
-    more = {"suite": suite, "model": options.model, "out": folder / "run", "confirm": options.confirm}
-    summary = run.body(RunOptions.made({**vars(options.part(RunSettings)), **more, "progress": options.progress}))
-    if summary.progress is None:
+    if options.confirm is not None and not options.confirm(_ahead(options, suite, folder)):
         return None
+    more = {"suite": suite, "model": options.model, "out": folder / "run"}
+    summary = run.body(RunOptions.made({**vars(options.part(RunSettings)), **more, "progress": options.progress}))
     if summary.stopped:
         raise FathomError(f"{summary}; the same command resumes")
     runs = [folder / "run"]
@@ -68,6 +72,28 @@ def lab_diagnose(options: DiagnoseOptions) -> "Report | None":
         _likelihood(options, suite, folder / "likelihood")
         runs.append(folder / "likelihood")
     return report(runs, folder / PAGE, title=f"What {options.model.rpartition('/')[2]} reads")
+
+
+def _ahead(options: DiagnoseOptions, suite: Path, folder: Path) -> "Forecasts":
+    """What is ahead of the run and of the likelihoods, which read the same prompts.
+
+    Raises:
+        FathomError: The model cannot be asked.
+    """
+    from fathom.lab.ready import Forecasts, look_ahead
+    from fathom.lab.times import prompts_of
+    from fathom.suites.suitefile import open_suite
+
+    settings = options.part(RunSettings)
+    prompts = prompts_of(open_suite(suite), settings)
+    run = look_ahead(options.model, suite, options.model, settings, folder / "run", prompts, 0)
+    if run.reason:
+        raise FathomError(run.reason)
+    if not options.likelihood or run.plan is None:
+        return Forecasts((run,))
+    lengths = tuple(replace(part, tokens_out=0, cost_most=part.cost_least) for part in run.plan.lengths)
+    plan = replace(run.plan, lengths=lengths)
+    return Forecasts((run, replace(run, name="likelihoods of the gold answers", plan=plan, most=run.least)), "run")
 
 
 def _likelihood(options: DiagnoseOptions, suite: Path, out: Path) -> None:
@@ -80,8 +106,14 @@ def _likelihood(options: DiagnoseOptions, suite: Path, out: Path) -> None:
 
     shared = {field.name for field in fields_of(LikelihoodOptions)} & {field.name for field in fields_of(RunSettings)}
     given = {name: value for name, value in vars(options.part(RunSettings)).items() if name in shared}
-    more = {"confirm": options.confirm, "progress": options.progress}
-    asked = {**given, **more, "suite": suite, "model": options.model, "method": "gold", "out": out}
+    asked = {
+        **given,
+        "progress": options.progress,
+        "suite": suite,
+        "model": options.model,
+        "method": "gold",
+        "out": out,
+    }
     summary = likelihood.body(LikelihoodOptions.made(asked))
     if summary.stopped or (summary.progress and summary.progress.finished < summary.progress.total):
         raise FathomError(f"{summary}; the same command resumes")
@@ -130,7 +162,7 @@ def main(line: DiagnoseOptions) -> int:
     with progress_bar("running", line.quiet) as bar:
         made = lab_diagnose.body(
             line.but(
-                confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
+                confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet, minutes=plan.minutes or 0.0),
                 progress=(lambda state: bar(state.finished, state.total)) if bar else None,
             )
         )

@@ -35,10 +35,13 @@ OWN_ATTENTION = "fathom's own, plain PyTorch"
 WATCHED_ATTENTION = "sdpa, and plain PyTorch for what the cache keeps"
 _IDENTITY = "fathom_identity"
 _NUMBERS = itertools.count()
-_PROBED = 16
-"""Tokens of the text on which mapped attention is compared with the model's own."""
-_SAME = {"float32": 1e-3, "float64": 1e-3}
-_NEARLY = 0.1
+PROBE = (
+    "The ferry leaves the harbour at nine. A keeper writes down who comes aboard and what they carry: flour, rope, "
+    "letters, a lamp. In winter the river freezes below the bridge, and the same boat lies in the yard until spring."
+)
+"""The text on which mapped attention is compared with the model's own."""
+_NOISE = 4
+"""How many times the difference between two of the model's own ways to compute attention may be found."""
 _TOGETHER = (
     "{} cache, question-aware: what stays is chosen from the whole prompt, with its question. The prompt is computed "
     "before keys and values are left out, so the first token of a reply is that of the full cache; only replies of "
@@ -140,8 +143,11 @@ class Extension:
         """What must last while the model reads what is thinned out; most caches need nothing."""
         return self.engine.thinning(model)
 
-    def attach(self, model: Any) -> None:
+    def attach(self, model: Any, text: Sequence[int] = ()) -> None:
         """Finish a model that was loaded with the configuration.
+
+        Args:
+            text: Tokens of ``PROBE``, on which a map of positions is checked; by default the numbers from 1 on.
 
         Raises:
             FathomError: Its attention is not of the kind that maps of positions can replace.
@@ -152,7 +158,7 @@ class Extension:
         if not self._modules:
             raise FathomError(f"{self.method.name}: no rotary embedding was found in the model")
         if is_mapped(self.method):
-            self._compare(model)
+            self._compare(model, text)
         elif self.method.kind.per_request or self.method["form"] == "su":
             self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base))
         elif self.method.kind.family == "frequencies":
@@ -199,27 +205,36 @@ class Extension:
             module.inv_freq.copy_(torch.as_tensor(inverse))
             module.attention_scaling = factor
 
-    def _compare(self, model: Any) -> None:
-        """Compare the mapped attention with the model's own on a text so short that the map changes nothing."""
+    def _compare(self, model: Any, text: Sequence[int]) -> None:
+        """Compare the mapped attention with the model's own on a text so short that the map changes nothing.
+
+        They may differ by what rounding does to this model on this text, which two attentions of its own show.
+        """
         import torch
 
-        if self.rotary.inverse is None:
+        if self.rotary.inverse is None or self.attention is None:
             return
-        kind = self.method.kind
-        limit = kind.exact(self.method) if isinstance(kind, PositionKind) else _PROBED
+        own, kind = self.attention, self.method.kind
+        tokens = list(text or range(1, 33))
+        limit = kind.exact(self.method) if isinstance(kind, PositionKind) else len(tokens)
         vocabulary = model.get_input_embeddings().weight.shape[0]
-        ids = torch.arange(1, min(_PROBED, limit) + 1, device=model.device)[None] % vocabulary
+        ids = torch.tensor([tokens[:limit]], device=model.device) % vocabulary
+
+        def logits(attention: str) -> Any:
+            model.set_attn_implementation(attention)
+            return model(ids, use_cache=False).logits.float()
+
         with torch.inference_mode():
-            mapped = model(ids, use_cache=False).logits.float()
-            zeros = np.zeros_like(self.rotary.inverse)
+            mapped = logits(own)
             try:
-                model.set_attn_implementation("eager")
                 self._turn(self.rotary.inverse, self.rotary.factor)
-                plain = model(ids, use_cache=False).logits.float()
+                plain = logits("eager")
+                noise = float((logits("sdpa") - plain).abs().max()) if getattr(model, "_supports_sdpa", False) else 0.0
             finally:
-                self._turn(zeros, 1.0)
-                model.set_attn_implementation(self.attention)
-        allowed = _SAME.get(str(model.dtype).removeprefix("torch."), _NEARLY) * float(plain.abs().max())
+                self._turn(np.zeros_like(self.rotary.inverse), 1.0)
+                model.set_attn_implementation(own)
+        rounded = max(1e-3, 8 * torch.finfo(model.dtype).eps) * float(plain.abs().max())
+        allowed = max(_NOISE * noise, rounded)
         if not float((mapped - plain).abs().max()) <= allowed:
             raise FathomError(
                 f"{self.method.name}: the attention of a model of type {self.config.model_type} is not of the usual "

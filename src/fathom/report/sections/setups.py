@@ -11,10 +11,13 @@ from fathom.analysis.setup_costs import Amount, ratio
 from fathom.analysis.setups import Difference, SetupPoint, SetupResult, Timing, Trial, Tuned, verdict_levels
 from fathom.report import parts, words
 from fathom.report.drawing import style
+from fathom.report.figure import Figure, drawn
+from fathom.report.heatmaps import position_chart
 from fathom.report.markdown import MODELS, escaped, table_lines
-from fathom.report.results import Results
+from fathom.report.results import Results, grouped
 from fathom.report.section import Section
 from fathom.report.sections.lengths import LENGTHS, length_cell
+from fathom.report.sections.position import MAP, POSITION
 from fathom.report.setup_charts import page_figures
 from fathom.report.setups import (
     ZERO_SHOT,
@@ -129,7 +132,7 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
     at_lengths, in_mean = verdict_levels(sum(length > compared.window for length in compared.lengths))
     rule = (BOTH if at_lengths else MEAN).format(lengths=at_lengths, mean=in_mean)
     about = ABOUT.format(base=setup_name(compared.base), window=words.tokens(compared.window), rule=rule)
-    return table_of(
+    table = table_of(
         f"setups-{number}",
         _title("", title, compared),
         fields,
@@ -137,6 +140,20 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
         about=about if number == 1 else "",
         denominator="shared",
     )
+    return replace(table, rows=(*table.rows, *_failed(compared, len(table.columns)))) if number == 1 else table
+
+
+def _failed(compared: ComparedSetups, columns: int) -> list[tuple[Cell, ...]]:
+    """A row for each setup that could not be asked, with the reason."""
+    return [
+        (
+            Cell(setup_name(name)),
+            *(Cell(), Cell()),
+            Cell("failed", below=(setup_name(reason),)),  # in the column of verdicts
+            *(Cell() for _ in range(4, columns)),
+        )
+        for name, reason in compared.failed.items()
+    ]
 
 
 def _title(what: str, family: str, compared: ComparedSetups) -> str:
@@ -348,6 +365,7 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
     def tables_named(start: str) -> list[Table]:
         return [table for table in tables if table.name.startswith(start)]
 
+    maps = _depth_maps(results, compared)
     spent: list[parts.PagePart] = []
     if figures.tokens:
         spent = [parts.Heading("Score against tokens"), key(figures.with_tokens), parts.Figures(figures.tokens, "pair")]
@@ -363,11 +381,34 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
         parts.Figures(figures.differences),
         parts.Text(ABOUT_DIFFERENCES),
         *tables_named("setups-differences"),
+        *([parts.Scale()] if maps else []),
+        *maps,
         *spent,
         *tables_named("setups-costs"),
         parts.Space(),
         *parts.table_parts([table for table in tables if table.detail], MORE),
     ]
+
+
+def _depth_maps(results: Results, compared: ComparedSetups) -> list[parts.PagePart]:
+    """Score by length and depth of each setup, side by side, for each task whose evidence has a depth."""
+    points = grouped(results[POSITION], lambda point: (point.task, point.model))
+    body: list[parts.PagePart] = []
+    for task in results.tasks:
+        figures = [
+            Figure(
+                setup_name(result.setup),
+                drawn(
+                    position_chart(points[task, result.setup.name], results.lengths, MAP),
+                    f"Score of {setup_name(result.setup)} on {task} by depth and length",
+                ),
+            )
+            for result in compared.order
+            if (task, result.setup.name) in points
+        ]
+        if figures:
+            body += [parts.Heading(f"Score by depth and length: {task}"), parts.Figures(figures, "grid")]
+    return body
 
 
 def _finding(results: Results) -> str:
@@ -376,6 +417,7 @@ def _finding(results: Results) -> str:
         return ""
     counts = Counter(result.verdict for result in compared.others)
     verdicts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    verdicts += [f"{len(compared.failed)} failed"] if compared.failed else []
     return words.sentence(f"Compared with {quoted(compared.base)}: {', '.join(verdicts)}") if verdicts else ""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fathom.models.clients import context_of, negotiation_of, open_client, server_of
 from fathom.models.failures import Failure
+from fathom.models.local_client import LocalClient
 from fathom.models.local_model import starts_server
 from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
@@ -179,11 +180,15 @@ class Examination:
         known = self._entry.context if self._entry else None
         used = find_limit(self._settings, client, self._price, known, context_of(client)).window
         expected = self._settings.window or surveyed.window or used
-        plan = self._plan(windows.sizes_of(self._settings, expected, PLAIN_CAP))
+        window = windows.Known(surveyed.window, expected, used)
+        if isinstance(client, LocalClient):
+            own = "" if self._settings.window else client.window_words
+            window = windows.Known(client.context, expected, used, own, "its configuration")
+        plan = self._plan(() if window.own else windows.sizes_of(self._settings, expected, PLAIN_CAP))
         if not self._confirm(plan):
             return self._diagnosis("not confirmed: nothing was sent to the model")
         self._most = plan.requests
-        return await self._probe(client, server, name, surveyed, expected, used)
+        return await self._probe(client, server, name, surveyed, window)
 
     async def _probe(
         self,
@@ -191,8 +196,7 @@ class Examination:
         server: tuple[AsyncOpenAI, str] | None,
         name: str,
         surveyed: Survey,
-        expected: int | None,
-        used: int | None,
+        window: windows.Known,
     ) -> Diagnosis:
         served_as = name if server is not None else ""
         prober = Prober(client, self._settings, self._retry, self._tokenizer, self._sent, served_as)
@@ -219,7 +223,7 @@ class Examination:
         for probe in PROBES:
             if (check := await probe(prober)) is not None:
                 self._add(check)
-        self._add(*await windows.probe(prober, tiny, windows.Known(surveyed.window, expected, used), self._rng))
+        self._add(*await windows.probe(prober, tiny, window, self._rng))
         self._add(
             reasoning_check(
                 prober,

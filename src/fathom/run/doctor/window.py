@@ -111,11 +111,16 @@ class Known:
         stated: The one that the server states.
         expected: The one that is tested.
         used: The one that a run would use.
+        own: The words of the configuration of a model in this process, which refuses longer prompts by itself; "" where
+            prompts have to show the window.
+        source: Who states it.
     """
 
     stated: int | None
     expected: int | None
     used: int | None
+    own: str = ""
+    source: str = "the server"
 
 
 async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[Check]:
@@ -130,7 +135,7 @@ async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[
     short = Shot(prober.tokenizer.count(TINY_PROMPT), "answered", tiny.tokens_in)
     shots = [await _shoot(prober, CONTROL, rng)]
     cap = prober.cap
-    tried = sizes_of(prober.settings, known.expected, cap)
+    tried = () if known.own else sizes_of(prober.settings, known.expected, cap)
     for size in tried:
         reading = read_shots(short, shots)
         if reading.end is not None or reading.cut is not None:
@@ -149,7 +154,13 @@ async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[
     checks = [
         usage_check(reading, short, shots, replies=replies, cached=cached),
         tokenizer_check(reading, prober.tokenizer.name),
-        window_check(reading, stated=known.stated, given=prober.settings.window, used=known.used, cap=cap, tried=tried),
+    ]
+    if known.own:
+        refused = f"fathom sends no prompt that, with its reply, exceeds {known.used:,} tokens" if known.used else ""
+        whole = Check("truncation", "ok", "prompts are computed whole in this process, and longer ones are refused")
+        return [*checks, Check("window", "ok", known.own, refused), whole]
+    checks += [
+        window_check(reading, known, given=prober.settings.window, cap=cap),
         truncation_check(reading, window=known.expected, cap=cap),
     ]
     if reading.end is not None and reading.end.outcome == "silent":
@@ -271,21 +282,17 @@ def limit_in(message: str, least: int, most: int) -> int | None:
     return min(fitting, default=None)
 
 
-def window_check(
-    reading: Reading, *, stated: int | None, given: int | None, used: int | None, cap: int, tried: Sequence[int]
-) -> Check:
+def window_check(reading: Reading, known: Known, *, given: int | None, cap: int) -> Check:
     """The check of the window.
 
     Args:
         reading: What the replies show.
-        stated: The window that the server states; None if it does not.
+        known: What was known before; a run would use ``known.used``.
         given: The user's ``--window``; None if not given.
-        used: The window that a run would use; None if none is known.
         cap: Tokens for each reply.
-        tried: Sizes that were planned.
     """
-    name, whole = "window", reading.of_model(reading.whole)
-    by_server = f"the server states {stated:,} tokens" if stated else "the server does not state it"
+    name, whole, stated, used = "window", reading.of_model(reading.whole), known.stated, known.used
+    by_server = f"{known.source} states {stated:,} tokens" if stated else f"{known.source} does not state it"
     words, real = _measured(reading, stated, cap)
     if real is None and reading.end is not None and reading.end.outcome != "overflow":
         asked = reading.of_model(reading.end.tokens)
@@ -319,7 +326,7 @@ def window_check(
     if claimed is not None and reading.suspicious and reading.end is None:
         return Check(name, "warning", f"{by_server}; {words}", "See truncation")
     if claimed is not None:
-        source = "--window is" if claimed == given else "the server states"
+        source = "--window is" if claimed == given else f"{known.source} states"
         return Check(
             name,
             "warning",
