@@ -1,11 +1,11 @@
 """Tables in a terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table as RichTable
-from rich.text import Text
+from rich.text import Span, Text
 
 from fathom.printing import console as wide_console
 from fathom.printing import folded
@@ -69,7 +69,7 @@ def _widths(table: Table, room: int) -> list[int]:
 
 
 def _width(cell: Cell, table: Table) -> int:
-    return max(Text(line).cell_len for line in _text(cell, table).plain.split("\n"))
+    return max(cell_len(line) for line, _ in _lines(cell, table))
 
 
 def _heading(column: Column) -> str:
@@ -80,28 +80,41 @@ def _heading_width(column: Column) -> int:
     return max(len(word) for word in _heading(column).split())
 
 
-def _block(table: Table, numbers: Sequence[int], widths: Sequence[int]) -> RenderableType:
-    grid = RichTable(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_edge=False)
-    for number in numbers:
-        column = table.columns[number]
-        grid.add_column(
-            Text(_heading(column)),
-            justify="right" if column.number else "left",
-            width=widths[number],
-            overflow="fold",
-            vertical="top",
-        )
-    for row in table.rows:
-        grid.add_row(*(_text(row[number], table, widths[0] if number == 0 else 0) for number in numbers))
-    return Padding(grid, (0, 0, 1, 0), expand=False)
+def _block(table: Table, numbers: Sequence[int], widths: Sequence[int]) -> Text:
+    """The lines of some columns; rich's own table takes far longer."""
+    columns = [(table.columns[number].number, widths[number]) for number in numbers]
+    heading = [[(_heading(table.columns[number]), True)] for number in numbers]
+    rows = [[_lines(row[number], table, widths[0] if number == 0 else 0) for number in numbers] for row in table.rows]
+    text, spans = "", []
+    for cells in (heading, *rows):
+        parts = [list(_within(lines, width)) for lines, (_, width) in zip(cells, columns, strict=True)]
+        for line in zip_longest(*parts, fillvalue=("", False)):
+            made = ""
+            for (words, dim), (number, width) in zip(line, columns, strict=True):
+                room = " " * (width - cell_len(words))
+                made += room if number else ""
+                if dim:
+                    spans.append(Span(len(text) + len(made), len(text) + len(made) + len(words), "dim"))
+                made += words + ("" if number else room) + " " * GAP
+            text += made.rstrip() + "\n"
+    return Text(text, spans=spans, no_wrap=True, overflow="ignore")
 
 
-def _text(cell: Cell, table: Table, width: int = 0) -> Text:
+def _within(lines: Iterable[tuple[str, bool]], width: int) -> Iterator[tuple[str, bool]]:
+    """Lines of a cell that fit its column; wider ones are folded."""
+    for line, dim in lines:
+        if cell_len(line) <= width:
+            yield line, dim
+        else:
+            yield from ((part.plain, dim) for part in Text(line).wrap(Console(), width, overflow="fold"))
+
+
+def _lines(cell: Cell, table: Table, width: int = 0) -> list[tuple[str, bool]]:
+    """The lines of a cell, and whether they are dim."""
     content = cell.text + (_mark(table.notes.index(cell.note) + 1) if cell.note else "")
-    text = Text(folded(content, width) if width else content, style="dim" if cell.quiet else "")
-    for line in cell.small:
-        text.append(f"\n{line}", style="dim")
-    return text
+    if width:
+        content = folded(content, width)
+    return [*((line, cell.quiet) for line in content.split("\n")), *((line, True) for line in cell.small)]
 
 
 def _mark(number: int) -> str:
