@@ -170,3 +170,63 @@ def test_equal_models_are_rarely_failed_at_any_look_and_a_loss_of_the_margin_rar
         passed += sequential_gate(lost, side({1024: np.ones(300)}), margin=0.1).decision == "PASS"
     assert failed < 6
     assert passed < 6
+
+
+def test_nothing_passes_while_a_task_or_a_length_waits_or_is_absent() -> None:
+    right = np.ones(200)
+    whole = side({1024: right, 2048: right})
+    late = pl.col("length") == 2048
+    waits = whole.with_columns(
+        value=pl.when(~late).then("value"),
+        status=pl.when(late).then(pl.lit("error")).otherwise("status"),
+        detail=pl.when(late).then(pl.lit(f"{NOT_ASKED}.")).otherwise("detail"),
+    )
+    found = sequential_gate(waits, whole, margin=0.1)
+    assert found.decision == "INCONCLUSIVE"
+    assert decisions(found) == {"kv": "INCONCLUSIVE", "kv at 1k": "PASS", "kv at 2k": "INCONCLUSIVE"}
+    for candidate, baseline, gap in (
+        (whole.filter(~late), whole, "the candidate has no sample of kv at 2k"),
+        (whole, whole.filter(~late), "the baseline has no sample of kv at 2k"),
+    ):
+        found = sequential_gate(candidate, baseline, margin=0.1)
+        assert (found.decision, found.gaps) == ("INCONCLUSIVE", (gap,))
+
+
+def test_replies_that_are_still_to_come_do_not_hide_that_others_were_asked_again() -> None:
+    rows = side({1024: np.ones(1000)})
+    again = unfinished(rows, set(rows["item"][100:])).with_columns(
+        asked_again=(pl.int_range(pl.len()) < 50).cast(pl.Int64)
+    )
+    found = sequential_gate(again, rows, margin=0.1)
+    assert "asked more than once: 50 of 100 replies" in found.reason
+
+
+def test_a_document_with_many_items_weighs_as_much_as_they_do() -> None:
+    """Documents with nine items lose half of them, those with one item nothing: the loss is that of the items."""
+    sizes = [9 if number % 5 == 0 else 1 for number in range(400)]
+    document = np.repeat(np.arange(400), sizes)
+    lost = np.array([number % 5 == 0 and place % 2 == 0 for place, number in enumerate(document)])
+    base = side({1024: np.ones(len(document))}).with_columns(
+        facets=pl.concat_str(pl.lit('{"cluster": "'), pl.Series(document), pl.lit('"}'))
+    )
+    found = sequential_gate(base.with_columns(value=pl.Series(~lost).cast(pl.Float64)), base, margin=0.1)
+    assert found.claims[0].difference == pytest.approx(-lost.mean())
+    assert found.decision == "FAIL"
+
+
+@pytest.mark.slow
+def test_items_at_some_lengths_only_count_as_they_do_in_the_mean() -> None:
+    missed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        both = rng.random(400) < 0.3
+        lost = ~both & (rng.random(400) < 0.4)
+        base = pl.concat([side({1024: np.ones(400)}), side({2048: np.ones(400)})]).with_row_index("_place")
+        base = base.filter((pl.col("length") == 1024) | pl.Series(np.concatenate([both, both]))).drop("_place")
+        worse = base.join(
+            pl.DataFrame({"item": side({1024: np.ones(400)})["item"], "_lost": lost}), on="item", maintain_order="left"
+        )
+        worse = worse.with_columns(value=1.0 - (pl.col("_lost") & (pl.col("length") == 1024))).drop("_lost")
+        interval = sequential_gate(worse, base, margin=0.1).claims[0].interval
+        missed += not interval.low <= -0.7 * 0.4 / 2 <= interval.high
+    assert missed <= 3

@@ -87,3 +87,40 @@ def test_shards_and_batches_cannot_stop_early(tmp_path: Path, other: dict[str, A
     suite = make_suite(tmp_path, 2)
     with pytest.raises(FathomError, match="`until` looks at the replies of this process"):
         run_by_api(suite, "fathom/first", tmp_path / "run", until=tmp_path / "base", **other)
+
+
+def test_a_baseline_that_cannot_decide_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    suite, other = make_suite(tmp_path / "a", 30), tmp_path / "rows.parquet"
+    run_by_api(suite, "fathom/lexical", tmp_path / "base")
+    rows = load([tmp_path / "base"])
+    write_rows(rows.with_columns(suite=pl.lit("another"), sample=pl.col("sample") + "x"), other)
+    waits = pl.int_range(pl.len()) > 5
+    part = rows.with_columns(
+        status=pl.when(waits).then(pl.lit("error")).otherwise("status"),
+        detail=pl.when(waits).then(pl.lit("not asked yet")).otherwise("detail"),
+        value=pl.when(~waits).then("value"),
+    )
+    write_rows(part, tmp_path / "part.parquet")
+    for until, words in (
+        (tmp_path / "run", "is this run itself"),
+        (other, "it is of another suite"),
+        (tmp_path / "part.parquet", "is unfinished: 24 of 30 prompts were not asked"),
+    ):
+        with pytest.raises(FathomError, match=words):
+            run_by_api(suite, "fathom/lexical", tmp_path / "run", until=until)
+        assert not (tmp_path / "run").exists() or not list(replies(tmp_path / "run"))
+    for given in ({"margin": 0.05}, {"alpha": 0.1}):
+        with pytest.raises(FathomError, match="is for `until`, which is missing"):
+            run_by_api(suite, "fathom/lexical", tmp_path / "run", **given)
+    with pytest.raises(FathomError, match="margin 3: expected a fraction"):
+        run_by_api(suite, "fathom/lexical", tmp_path / "run", until=tmp_path / "base", margin=3.0)
+
+
+def test_what_is_decided_by_the_last_reply_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "LOOK_SECONDS", 1000.0)
+    suite = make_suite(tmp_path, 20)
+    summary = run(
+        suite, "fathom/first", out=tmp_path / "run", max_connections=1,
+        enough=lambda folder: "PASS: all is there" if len(list(replies(folder))) == 20 else "",
+    )  # fmt: skip
+    assert summary.hints[0] == "PASS: all is there"

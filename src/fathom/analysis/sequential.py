@@ -1,15 +1,17 @@
 """A gate that may be looked at after every reply: claims from bets on items in an order fixed before they were asked.
 
 The claims are those of ``fathom.analysis.gate``. Each is a mean over cells (a task at a length), and what a cluster of
-items adds to it is bet on (``fathom.stats.bets``). Tasks are bet on in rounds, so that each counts alike however many
-items it has. A reply that is missing counts as whatever is worst for the decision.
+items adds to it is a bet (``fathom.stats.bets``) that weighs as much as the cluster does in the claim, which the
+baseline's samples say beforehand. The order of the bets is that of a hash of names among all tasks of a claim, as good
+as random. A reply that is missing counts as whatever is worst for the decision.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from fathom.analysis.gate import (
@@ -55,16 +57,6 @@ class _Value(NamedTuple):
     waits: bool
 
 
-class _Unit(NamedTuple):
-    """Clusters that have all cells of a stratum; ``waits`` if one of their replies is still to come."""
-
-    low: float
-    high: float
-    clusters: int
-    items: int
-    waits: bool
-
-
 def sequential_gate(
     candidate: pl.DataFrame,
     baseline: pl.DataFrame,
@@ -81,7 +73,7 @@ def sequential_gate(
 
     Args:
         candidate: Rows of the candidate: one model and variant, finished or not.
-        baseline: Rows of the baseline, of the same suite; its samples are those that count.
+        baseline: Rows of the baseline, finished, of the same suite; its samples are those that count.
         margin: Largest accepted loss, as a fraction of the full score, above 0.
         alpha: Level of the tests.
         at: Only these lengths, in tokens.
@@ -91,23 +83,33 @@ def sequential_gate(
         FathomError: A side has no rows or those of several models, or ``margin`` or ``alpha`` is not in (0, 1).
     """
     rows, gaps = both_sides(candidate, baseline, margin=margin, alpha=alpha, at=at)
-    asked = scored_rows(rows.filter(~_waits()))
-    gaps += chosen_replies(rows, most_asked_again)
+    rows = rows.filter(~is_side_row())
+    here = rows.filter(~_waits())
+    gaps += (*_absent(rows), *chosen_replies(here, most_asked_again))
+    asked = scored_rows(here)
     unfit = [cell for cell in unmeasured(asked) if cell.reason == DOES_NOT_FIT]
     gaps += tuple(
         f"the {cell.model} has no score for {cell.task} at {format_length(cell.length)}: {cell}" for cell in unfit
     )
     cells = pl.DataFrame([(cell.task, cell.length) for cell in unfit], schema=_CELL, orient="row")
     values = _values(rows.join(cells, on=list(_CELL), how="anti", maintain_order="left"))
-    claims = [
-        claim for name, length, cells in _claims(values) if (claim := _claim(name, length, cells, values, margin))
-    ]
+    claims = [_claim(name, length, cells, values, margin) for name, length, cells in _claims(values)]
     scored = asked.filter(pl.col("value").is_not_null())
     if claims and scored["model"].n_unique() == len(SIDES):
         gaps += nothing_to_lose(scored, margin)
     decided = decided_claims(claims, margin, alpha)
     decision, reason = decision_of(decided, gaps, margin, alpha, items_without_loss(margin, alpha))
     return Gate(decision, reason, margin, alpha, decided, *flips_of(both_scored(scored)), gaps, looks="any")
+
+
+def _absent(rows: pl.DataFrame) -> tuple[str, ...]:
+    """Tasks and lengths of which one side has no sample at all, in words."""
+    cells = {name: set(rows.filter(model=name).select("task", "length").iter_rows()) for name in SIDES}
+    return tuple(
+        f"the {name} has no sample of {task} at {format_length(length)}"
+        for name, other in (SIDES, SIDES[::-1])
+        for task, length in sorted(cells[other] - cells[name])
+    )
 
 
 def _waits() -> pl.Expr:
@@ -119,7 +121,7 @@ def _values(rows: pl.DataFrame) -> dict[str, dict[Cell, _Value]]:
     """What each cluster adds to each cell, in the order of the bets; only the samples of the baseline count."""
     sample = ["suite", "task", "length", "sample"]
     score = alone().clip(0, 1)
-    table = rows.filter(~is_side_row()).with_columns(cluster_among_tasks(), waits=_waits(), low=score.fill_null(0.0))
+    table = rows.with_columns(cluster_among_tasks(), waits=_waits(), low=score.fill_null(0.0))
     table = table.with_columns(high=score.fill_null(1.0), shared=facet("cluster"))
     means = table.group_by(*sample, "model", maintain_order=True).agg(
         pl.col("low", "high").mean(), pl.col("waits").any(), pl.col("cluster", "item", "shared").first()
@@ -165,77 +167,33 @@ def _claim(
     cells: Sequence[Cell],
     values: Mapping[str, Mapping[Cell, _Value]],
     margin: float,
-) -> Claim | None:
-    """A claim from the rounds that are finished; None before the first."""
-    of_task = {name: sum(cell[0] == name for cell in cells) for name, _ in cells}
-    weights = {cell: 1 / (len(of_task) * of_task[cell[0]]) for cell in cells}
-    strata = _strata(cells, values)
-    units = [_units(stratum, weights, values) for stratum in strata]
-    shares = [sum(weights[cell] for cell in stratum) for stratum in strata]
-    alike = max(shares) - min(shares) < 1e-9
-    rounds = min(map(len, units))
-    lows: list[float] = []
-    highs: list[float] = []
-    ends: list[int] = []
-    clusters = items = 0
-    for number in range(rounds):
-        slices = [own[len(own) * number // rounds : len(own) * (number + 1) // rounds] for own in units]
-        if any(unit.waits for own in slices for unit in own):
-            break
-        low, high = ([sum(unit[side] for unit in own) / len(own) for own in slices] for side in (0, 1))
-        # Strata of unequal weight are one bet on their weighted mean.
-        lows += low if alike else [sum(map(math.prod, zip(shares, low, strict=True)))]
-        highs += high if alike else [sum(map(math.prod, zip(shares, high, strict=True)))]
-        ends.append(len(lows))
-        clusters += sum(unit.clusters for own in slices for unit in own)
-        items += sum(unit.items for own in slices for unit in own)
-    if not ends:
-        return None
+) -> Claim:
+    """A claim from the clusters before the first that waits; nothing is excluded without any."""
+    of_task = Counter(name for name, _ in cells)
+    items = Counter[Cell]()
+    for own in values.values():
+        items.update({cell: value.items for cell, value in own.items()})
+    share = {cell: 1 / (len(of_task) * of_task[cell[0]] * items[cell]) for cell in cells}  # of an item in the claim
+    weights, lows, highs, counted, largest, waits = [], [], [], 0, 0.0, False
+    for own in values.values():
+        parts = [(share[cell] * value.items, value) for cell, value in own.items() if cell in share]
+        weight = sum(part for part, _ in parts)
+        largest = max(largest, weight)  # over all clusters: it is known beforehand
+        waits = waits or any(value.waits for _, value in parts)
+        if parts and not waits:
+            weights.append(weight)
+            lows.append(sum(part * value.low for part, value in parts) / weight)
+            highs.append(sum(part * value.high for part, value in parts) / weight)
+            counted += max(value.items for _, value in parts)
+    known = np.array(weights) / largest if weights else np.array([])
+    middle = (np.array(lows) + np.array(highs)) / 2
     return Claim(
         task,
         length,
-        difference=(sum(lows) + sum(highs)) / (2 * len(lows)),
-        interval=interval_at_any_look(lows, highs, LEVEL, ends),
-        items=items,
-        p_worse=math.exp(-evidence_below(highs, 0.0, ends)),
-        p_margin=math.exp(-evidence_above(lows, -margin, ends)),
-        clusters=clusters,
+        difference=float(np.average(middle, weights=known)) if weights else 0.0,
+        interval=interval_at_any_look(lows, highs, LEVEL, known),
+        items=counted,
+        p_worse=math.exp(-evidence_below(highs, 0.0, known)),
+        p_margin=math.exp(-evidence_above(lows, -margin, known)),
+        clusters=int(known.sum() + 1e-9),
     )
-
-
-def _strata(cells: Sequence[Cell], values: Mapping[str, Mapping[Cell, _Value]]) -> list[list[Cell]]:
-    """Cells that share no cluster with those of another stratum: a task with its lengths, most often."""
-    stratum = {cell: index for index, cell in enumerate(cells)}
-    for own in values.values():
-        joined = {stratum[cell] for cell in own if cell in stratum}
-        if len(joined) > 1:
-            first = min(joined)
-            stratum = {cell: first if index in joined else index for cell, index in stratum.items()}
-    return [[cell for cell in cells if stratum[cell] == index] for index in sorted(set(stratum.values()))]
-
-
-def _units(
-    stratum: Iterable[Cell], weights: Mapping[Cell, float], values: Mapping[str, Mapping[Cell, _Value]]
-) -> list[_Unit]:
-    """The clusters of a stratum in the order of the bets, as few together as have all of its cells."""
-    wanted = set(stratum)
-    share = sum(weights[cell] for cell in wanted)
-    units, clusters = [], 0
-    collected: dict[Cell, list[_Value]] = defaultdict(list)
-    for own in values.values():
-        if wanted.isdisjoint(own):
-            continue
-        clusters += 1
-        for cell in wanted & own.keys():
-            collected[cell].append(own[cell])
-        if len(collected) < len(wanted):
-            continue
-        low, high = (
-            sum(weights[cell] * sum(value[side] for value in has) / len(has) for cell, has in collected.items()) / share
-            for side in (0, 1)
-        )
-        every = [value for has in collected.values() for value in has]
-        most = max(sum(value.items for value in has) for has in collected.values())
-        units.append(_Unit(low, high, clusters, most, any(value.waits for value in every)))
-        clusters, collected = 0, defaultdict(list)
-    return units

@@ -35,7 +35,7 @@ class GateOptions(Json):
     alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = 0.05
     sequential: Annotated[
         bool,
-        opt("The errors hold for any number of looks, while replies come; without it, for one look at finished runs."),
+        opt("Decide now, while replies come; valid however often you look. Without it: for one look at finished runs."),
     ] = False
     unanswered: Unanswered = "zero"
     most_asked_again: Annotated[

@@ -64,21 +64,24 @@ class Machines(Options, kw_only=True):
     ] = None
 
 
+MARGIN, ALPHA = 0.03, 0.05
+
+
 class Until(Options, kw_only=True):
     """Until it is decided."""
 
     until: Annotated[
         MaybePath,
         opt(
-            "Stop as soon as it is decided whether the model is worse than this run or rows file, as `fathom gate "
-            "--sequential` decides it.",
+            "Stop as soon as it is decided, as `fathom gate --sequential` does, whether the model is worse than this "
+            "finished run or rows file, or not worse by more than --margin.",
             metavar="BASELINE",
         ),
     ] = unset
     margin: Annotated[
         float, opt("With --until: largest accepted loss, as a fraction.", check=at_least(0, above=True))
-    ] = 0.03
-    alpha: Annotated[float, opt("With --until: level of the tests.", check=at_least(0, above=True))] = 0.05
+    ] = MARGIN
+    alpha: Annotated[float, opt("With --until: level of the tests.", check=at_least(0, above=True))] = ALPHA
 
 
 class RunOptions(RunSettings, Until, Machines, Build, Recorded, Judge, Asking):
@@ -137,13 +140,14 @@ def run(options: RunOptions) -> "RunSummary":
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
     label = "".join(f"-{name}" for name in options.names)
     around = "" if options.system == "whole" else f"-{options.system}"
+    out = options.out or run_folder(suite, name, options.model + label + score + around, subset)
     summary = run(
         suite,
         options.model,
         options.part(RunSettings),
-        out=options.out or run_folder(suite, name, options.model + label + score + around, subset),
+        out=out,
         command=options.record(),
-        callbacks=_callbacks(options),
+        callbacks=_callbacks(options, _enough(options, Path(out))),
     )
     if summary.progress is None:
         return summary
@@ -152,26 +156,56 @@ def run(options: RunOptions) -> "RunSummary":
     return replace(summary, hints=(*summary.hints, *(f"{sentence}; {advice}" for sentence in failed)))
 
 
-def _callbacks(options: RunOptions) -> "Callbacks":
+def _callbacks(options: RunOptions, enough: Callable[[Path], str] | None = None) -> "Callbacks":
     from fathom.run.runner import Callbacks
     from fathom.run.session import not_watched
 
-    enough = None if options.until is None else _enough(Path(options.until), options.margin, options.alpha)
     return Callbacks(options.confirm, options.progress, options.tell, options.watch or not_watched, enough)
 
 
-def _enough(until: Path, margin: float, alpha: float) -> Callable[[Path], str]:
-    """Says what is decided of a run against a baseline."""
+def _enough(options: RunOptions, out: Path) -> Callable[[Path], str] | None:
+    """Says what is decided of a run against a baseline.
+
+    Raises:
+        FathomError: The baseline cannot decide anything.
+    """
+    from fathom.analysis.gate import check_levels
     from fathom.analysis.sequential import sequential_gate
     from fathom.rows import load
+    from fathom.stats.outcomes import not_asked
 
+    until, margin, alpha = options.until, options.margin, options.alpha
+    levels = "".join(
+        f" --{name} {value:g}"
+        for name, value, usual in (("margin", margin, MARGIN), ("alpha", alpha, ALPHA))
+        if value != usual
+    )
+    if until is None:
+        if levels:
+            raise FathomError(f"{levels.split()[0]} is for `until`, which is missing")
+        return None
+    check_levels(margin, alpha)
+    if Path(until).resolve() == out.resolve():
+        raise FathomError(f"`until` {until} is this run itself; name a finished run of another model")
     baseline = load([until])
+    if left := int(baseline.select(not_asked().fill_null(False).sum()).item()):
+        raise FathomError(
+            f"`until` {until} is unfinished: {left:,} of {len(baseline):,} prompts were not asked; resume it"
+        )
+    shared = ["task", "length", "sample"]
 
     def enough(folder: Path) -> str:
-        decided = sequential_gate(load([folder]), baseline, margin=margin, alpha=alpha)
+        rows = load([folder])
+        # Only what is asked here: fewer tasks, lengths or samples of the baseline's suite are as good.
+        planned = baseline.join(rows, on=shared, how="semi", maintain_order="left")
+        if planned.is_empty() or set(planned["suite"]).isdisjoint(rows["suite"]):
+            raise FathomError(f"`until` {until} has none of the samples of this run: it is of another suite")
+        decided = sequential_gate(rows, planned, margin=margin, alpha=alpha)
         if decided.decision == "INCONCLUSIVE":
             return ""
-        return f"{decided.decision}: {decided.reason} (fathom gate {folder} --baseline {until} --sequential)"
+        same = len(planned) == len(baseline)
+        command = f" (fathom gate {folder} --baseline {until} --sequential{levels})" if same else ""
+        return f"{decided.decision}: {decided.reason}{command}"
 
     return enough
 

@@ -150,6 +150,7 @@ class Session:
         self._held: list[Job] = []
         self._noted: set[str] = set()
         self._decided = ""
+        self._blind = False
         self._look_at = FIRST_LOOK
         self._version = ledger.version()
         self._totals = ledger.totals()
@@ -166,6 +167,8 @@ class Session:
         try:
             with self._work.watch(self._ledger.folder, self._work.terms.max_connections):
                 await self._ask_all()
+                if not (self._engine.stop or self._blind):
+                    await self._look()
                 # Raised here, so that what is shown of the run stays.
                 self._ledger.check_place()
                 if self._engine.stop and not self._decided:
@@ -487,18 +490,24 @@ class Session:
 
     async def _look_for_end(self) -> None:
         """Look now and then, for a small share of the time, whether replies enough are there."""
-        while self._work.enough is not None:
+        while self._work.enough is not None and not self._blind:
             started = time.monotonic()
-            try:
-                if await self._is_enough():
-                    return
-            except FathomError:
-                pass  # a file that another process replaces can be read at the next look
-            except Exception as error:
-                why = unexpected_error_message(error)
-                self._work.tell(f"it cannot be decided while the run goes on, so all samples are asked: {why}")
+            if await self._look():
                 return
             await asyncio.sleep(max(LOOK_SECONDS, (time.monotonic() - started) / LOOKING_SHARE))
+
+    async def _look(self) -> bool:
+        """Whether no more replies are needed; what keeps this from being known is told once."""
+        try:
+            return await self._is_enough()
+        except Exception as error:
+            # A file that another process replaces can be read at the next look.
+            self._blind = not isinstance(error, FathomError)
+            why = unexpected_error_message(error) if self._blind else str(error)
+            if why not in self._noted:
+                self._noted.add(why)
+                self._work.tell(f"it cannot be decided {'while the run goes on' if self._blind else 'now'}: {why}")
+            return False
 
     async def _beat(self) -> None:
         while True:

@@ -24,35 +24,40 @@ MONEY = np.array([0.15, 0.15, 0.15, 0.15, 0.4])
 _HALVINGS = 40
 
 
-def evidence_above(values: Floats | Sequence[float], bound: float, ends: Sequence[int] | None = None) -> float:
+def evidence_above(
+    values: Floats | Sequence[float], bound: float, weights: Floats | Sequence[float] | None = None
+) -> float:
     """The largest money so far of a bettor on a mean above a bound, as its logarithm.
 
     Args:
-        values: Values of -1 to 1 in an order that was fixed before they were seen, shape (N,). Given those before, each
-            has the same expected value; or within each round the values of one stratum each, whose mean is asked for.
+        values: Values of -1 to 1 in an order that is as good as random and was fixed before they were seen, shape (N,).
         bound: The null hypothesis is that the mean is at most this, above -1 and below 1.
-        ends: The numbers of values after which it may be looked at (the ends of rounds); by default after each.
+        weights: How much each counts in the mean, in (0, 1]; known before the first value. 1 each by default.
 
     Returns:
         At least 0, the money at the start. If the null hypothesis is true, it is ever log(1 / alpha) with a probability
         of at most alpha.
     """
-    places = np.arange(1, len(values) + 1) if ends is None else np.asarray(ends, dtype=np.int64)
-    if not len(places):
+    if not len(values):
         return 0.0
-    # A stake times (value - bound) is above -1. For the mean of a round the product over its strata is at most
-    # that of equal expected values, as a geometric mean is at most the arithmetic one.
-    grown = np.cumsum(np.log1p(np.outer(STAKES / (1 + bound), np.asarray(values) - bound)), axis=1)[:, places - 1]
+    # A stake times weight times (value - bound) is above -1, and its expected value is 0 if the mean is the bound.
+    gains = (np.asarray(values) - bound) * (1.0 if weights is None else np.asarray(weights))
+    grown = np.cumsum(np.log1p(np.outer(STAKES / (1 + bound), gains)), axis=1)
     return max(0.0, float(np.logaddexp.reduce(grown + np.log(MONEY)[:, None], axis=0).max()))
 
 
-def evidence_below(values: Floats | Sequence[float], bound: float, ends: Sequence[int] | None = None) -> float:
+def evidence_below(
+    values: Floats | Sequence[float], bound: float, weights: Floats | Sequence[float] | None = None
+) -> float:
     """The same of a bettor on a mean below a bound."""
-    return evidence_above(-np.asarray(values), -bound, ends)
+    return evidence_above(-np.asarray(values), -bound, weights)
 
 
 def interval_at_any_look(
-    lows: Floats | Sequence[float], highs: Floats | Sequence[float], level: float, ends: Sequence[int] | None = None
+    lows: Floats | Sequence[float],
+    highs: Floats | Sequence[float],
+    level: float,
+    weights: Floats | Sequence[float] | None = None,
 ) -> Interval:
     """The means that neither of two bettors has excluded: an interval that holds at all looks together.
 
@@ -60,7 +65,7 @@ def interval_at_any_look(
         lows: The values, or the lowest that unknown ones may have, in [-1, 1], shape (N,).
         highs: The same values, or the highest that unknown ones may have.
         level: Probability with which the mean is in all of them, for instance 0.95.
-        ends: See :func:`evidence_above`.
+        weights: See :func:`evidence_above`.
     """
     enough = math.log(2 / (1 - level))
 
@@ -68,7 +73,7 @@ def interval_at_any_look(
         low, high = -1.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            if evidence_above(values, middle, ends) >= enough:
+            if evidence_above(values, middle, weights) >= enough:
                 low = middle
             else:
                 high = middle
