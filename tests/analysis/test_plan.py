@@ -80,6 +80,18 @@ def test_two_tasks_need_half_the_items_each() -> None:
     assert two.requests == 6 * two.items
 
 
+def test_a_dear_task_with_few_items_costs_its_own_price() -> None:
+    rows = pl.concat(
+        [
+            pilot(3, items=items, tasks=(task,)).with_columns(cost=cost, seconds=100 * cost)
+            for task, items, cost in (("kv", 100, 0.01), ("qa", 10, 1.0))
+        ]
+    )
+    step = plan_from(rows, Goal(half_width=0.05)).steps[0]
+    assert step.dollars == pytest.approx(3 * step.items * 1.01)
+    assert step.hours == pytest.approx(3 * step.items * 101 / 16 / 3600)
+
+
 def test_a_difference_is_planned_from_differences_on_the_same_samples() -> None:
     """The luck of items is not in them."""
     rows = pilot(3, items=500)

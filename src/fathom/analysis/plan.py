@@ -23,6 +23,7 @@ from fathom.printing import readable, several
 from fathom.stats.columns import cluster_among_tasks
 from fathom.stats.intervals import LEVEL
 from fathom.stats.outcomes import Unanswered, scored_rows
+from fathom.stats.side_rows import is_side_row
 from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
@@ -191,7 +192,12 @@ def plan_from(
     if not tasks:
         raise FathomError("the pilot has no scored reply" + (" to a sample of both" if len(sides) > 1 else ""))
     lengths = sorted({length for task in tasks for length in task.at})
-    spent = {length: _spending(rows.filter(length=length), pricing) for length in lengths}
+    asked = rows.filter(~is_side_row())
+    spent = {
+        (task.name, length): _spending(asked.filter(task=task.name, length=length), pricing)
+        for task in tasks
+        for length in task.at
+    }
     unknown = _unknown(tasks, spent)
     variance = _together([task.over for task in tasks])
     steps = [_step(f"mean over {len(lengths)} lengths", None, variance, goal, tasks, spent, connections)]
@@ -226,7 +232,8 @@ def plan_for(goal: Goal, score: float, lengths: Sequence[int], *, tasks: int, sp
     of_item = score * (1 - score) if goal.half_width is not None else score
     variance = Variance(None, None, None, of_item / tasks, of_item / tasks)
     made = [_Task("", 2, dict.fromkeys(lengths, variance), variance) for _ in range(tasks)]
-    over = _step(f"mean over {len(lengths)} lengths", None, variance, goal, made, spent, connections)
+    by_task = {("", length): own for length, own in spent.items()}
+    over = _step(f"mean over {len(lengths)} lengths", None, variance, goal, made, by_task, connections)
     if goal.half_width is not None:
         basis = f"answers right or wrong, {score:.0%} right, {several(tasks, 'task')}"
     else:
@@ -364,14 +371,14 @@ def _step(
     variance: Variance,
     goal: Goal,
     tasks: Sequence[_Task],
-    spent: Mapping[int, Spending],
+    spent: Mapping[tuple[str, int], Spending],
     connections: int,
 ) -> Step:
     items, sure = goal.items(variance.of_item), goal.items(variance.upper)
-    numbers = {at: items * sum(task.samples for task in tasks if at in task.at) for at in spent if length in (None, at)}
+    asked = [(task, at) for task in tasks for at in task.at if length in (None, at)]
 
     def sum_of(name: str) -> float | None:
-        each = [(getattr(spent[at], name), number) for at, number in numbers.items()]
+        each = [(getattr(spent[task.name, at], name), items * task.samples) for task, at in asked]
         return None if any(value is None for value, _ in each) else sum(value * number for value, number in each)
 
     read, written, seconds = (sum_of(name) for name in ("tokens_in", "tokens_out", "seconds"))
@@ -381,7 +388,7 @@ def _step(
         1,
         items,
         sure,
-        round(sum(numbers.values())),
+        round(sum(items * task.samples for task, _ in asked)),
         None if read is None else read + (written or 0.0),
         sum_of("dollars"),
         None if seconds is None else seconds / connections / 3600,
@@ -392,23 +399,21 @@ def _with_repeats(
     variance: Variance,
     goal: Goal,
     tasks: Sequence[_Task],
-    spent: Mapping[int, Spending],
+    spent: Mapping[tuple[str, int], Spending],
     connections: int,
     pricing: Pricing | None,
 ) -> list[Step]:
     """Asking each prompt several times, where the provider's cache makes repeats cheap and they help."""
     if not variance.replies or pricing is None or any(own.tokens_in is None for own in spent.values()):
         return []
-    costs = [
-        (
-            pricing(own.tokens_in or 0, own.tokens_out or 0, 0.0),
-            pricing(own.tokens_in or 0, own.tokens_out or 0, own.tokens_in or 0),
-        )
-        for own in spent.values()
-    ]
-    first, again = (sum(cost[side] or 0.0 for cost in costs) for side in (0, 1))
-    columns, count = len(spent), len(tasks)
-    replies = variance.replies / (columns * count * float(np.mean([task.samples for task in tasks])))
+    first = again = 0.0
+    for task in tasks:
+        for own in (spent[task.name, at] for at in task.at):
+            read, written = own.tokens_in or 0, own.tokens_out or 0
+            first += task.samples * (pricing(read, written, 0.0) or 0.0)
+            again += task.samples * (pricing(read, written, read) or 0.0)
+    columns = len({at for _, at in spent})
+    replies = variance.replies / (columns * len(tasks) * float(np.mean([task.samples for task in tasks])))
     rest = variance.of_item - replies
     if not again or rest <= 0:
         return []
@@ -431,7 +436,7 @@ def _with_repeats(
     ]
 
 
-def _unknown(tasks: Sequence[_Task], spent: Mapping[int, Spending]) -> tuple[str, ...]:
+def _unknown(tasks: Sequence[_Task], spent: Mapping[tuple[str, int], Spending]) -> tuple[str, ...]:
     notes = []
     if any(task.over.replies is None for task in tasks):
         notes.append("how much replies to one prompt differ is unknown: the pilot has one reply to each (--epochs 2)")
