@@ -168,6 +168,19 @@ def test_the_predicted_half_width_is_that_of_many_items() -> None:
         ({"half_width": 0.05, "difference": 0.03}, "what is wanted"),
         ({"half_width": 0.05}, "without a pilot, `score` and `lengths`"),
         ({"half_width": 0.05, "score": 1.5, "lengths": [1024]}, "`score` 1.5"),
+        ({"half_width": 3}, "`half_width` 3: expected a fraction below 1; 0.03 is three points"),
+        ({"difference": 3}, "`difference` 3: expected a fraction below 1"),
+        ({"difference": 0.2, "score": 0.1, "lengths": [1024]}, "`difference` 0.2: cannot be more than `score` 0.1"),
+        ({"difference": 0.2, "power": 0.01}, "`power` 0.01: expected more than `alpha`, 0.05"),
+        ({"half_width": 0.05, "pilot": "a", "score": 0.5, "tasks": 2}, "leave out `score` and `tasks`, or the pilot"),
+        (
+            {"half_width": 0.05, "pilot": "a", "baseline": "b"},
+            "`half_width` is that of one model; leave out `baseline`",
+        ),
+        (
+            {"difference": 0.05, "baseline": "b", "score": 0.1, "lengths": [1024]},
+            "there is no pilot to compare it with; leave out `baseline`",
+        ),
     ],
 )
 def test_errors_say_what_to_give(given: dict[str, Any], message: str) -> None:

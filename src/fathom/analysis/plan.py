@@ -118,13 +118,18 @@ class Goal:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        """Check that there is one goal.
+        """Check that there is one goal, and that it can be reached.
 
         Raises:
-            FathomError: There is none, or there are two.
+            FathomError: There is none, there are two, or a number is not a fraction.
         """
         if (self.half_width is None) == (self.difference is None):
             raise FathomError("what is wanted? Give `half_width` or `difference`, for instance 0.03 for three points")
+        for name, value in (("half_width", self.half_width), ("difference", self.difference)):
+            if value is not None and not 0 < value < 1:
+                raise FathomError(f"`{name}` {value:g}: expected a fraction below 1; 0.03 is three points")
+        if not self.alpha < self.power < 1:
+            raise FathomError(f"`power` {self.power:g}: expected more than `alpha`, {self.alpha:g}, and below 1")
 
     def items(self, variance: float) -> int:
         """The number of items, for the variance of the mean of one."""
@@ -228,7 +233,15 @@ def plan_for(goal: Goal, score: float, lengths: Sequence[int], *, tasks: int, sp
         tasks: Number of tasks.
         spent: What a request takes, by length.
         connections: Requests in flight at once.
+
+    Raises:
+        FathomError: The difference is larger than the score allows.
     """
+    if goal.difference is not None and goal.difference > score:
+        raise FathomError(
+            f"`difference` {goal.difference:g}: cannot be more than `score` {score:g}, the share of samples that only "
+            "one of the two models gets right"
+        )
     of_item = score * (1 - score) if goal.half_width is not None else score
     variance = Variance(None, None, None, of_item / tasks, of_item / tasks)
     made = [_Task("", 2, dict.fromkeys(lengths, variance), variance) for _ in range(tasks)]

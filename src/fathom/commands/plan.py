@@ -63,6 +63,7 @@ def plan(options: PlanOptions) -> "Plan":
         if value is not None and not 0 < value < 1:
             raise FathomError(f"`{name}` {value:g}: expected a fraction above 0 and below 1")
     goal = Goal(options.half_width, options.difference, options.power, options.alpha)
+    _check_used(options)
     pricing = _pricing(options.model)
     if options.pilot is None:
         if options.score is None or not options.lengths:
@@ -90,6 +91,21 @@ def plan(options: PlanOptions) -> "Plan":
         pricing=pricing,
         connections=options.max_connections,
     )
+
+
+def _check_used(options: PlanOptions) -> None:
+    """No option is ignored in silence."""
+    if options.pilot is not None:
+        typed = {"score": options.score is not None, "lengths": bool(options.lengths), "tasks": options.tasks > 1}
+        if ignored := [f"`{name}`" for name, given_too in typed.items() if given_too]:
+            raise FathomError(f"the pilot says what to expect; leave out {' and '.join(ignored)}, or the pilot")
+    if options.baseline is not None and (options.difference is None or options.pilot is None):
+        other = (
+            "`half_width` is that of one model"
+            if options.difference is None
+            else "there is no pilot to compare it with"
+        )
+        raise FathomError(f"baseline: {other}; leave out `baseline`, or give a pilot and `difference`")
 
 
 def _pricing(model: str | None) -> Callable[[float, float, float], float | None] | None:
