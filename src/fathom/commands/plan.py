@@ -1,7 +1,7 @@
 """Say how much to ask for a wanted interval or difference, and what it costs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,16 +74,17 @@ def plan(options: PlanOptions) -> "Plan":
         spent = {
             length: Spending(length, None, None if pricing is None else pricing(length, 0, 0)) for length in lengths
         }
-        return plan_for(
+        made = plan_for(
             goal, options.score, lengths, tasks=options.tasks, spent=spent, connections=options.max_connections
         )
+        return _with_model(made, options.model, pricing)
     read = ReadOptions(tell=options.tell)
     rows, baseline = (
         None if path is None else load([Path(path)], judge=options.judge, options=read)
         for path in (options.pilot, options.baseline)
     )
     assert rows is not None, "there is a pilot"
-    return plan_from(
+    made = plan_from(
         rows,
         goal,
         baseline=baseline,
@@ -91,6 +92,16 @@ def plan(options: PlanOptions) -> "Plan":
         pricing=pricing,
         connections=options.max_connections,
     )
+    return _with_model(made, options.model, pricing)
+
+
+def _with_model(
+    made: "Plan", model: str | None, pricing: Callable[[float, float, float], float | None] | None
+) -> "Plan":
+    """The plan, with a note if the table has no price of the model."""
+    if pricing is None or pricing(1, 1, 0) is not None:
+        return made
+    return replace(made, unknown=(*made.unknown, f"the table of prices has no {model}: is the name right?"))
 
 
 def _check_used(options: PlanOptions) -> None:
@@ -120,6 +131,7 @@ def _pricing(model: str | None) -> Callable[[float, float, float], float | None]
 def main(line: PlanOptions) -> int:
     """Print the plan."""
     from fathom.options.terminal import print_json, tell
+    from fathom.printing import several
     from fathom.report.plan import tables
     from fathom.report.terminal import show
 
@@ -128,7 +140,10 @@ def main(line: PlanOptions) -> int:
         print_json(made)
         return 0
     first = made.steps[0]
-    print(f"{first.items:,} items of each task for {made.goal} of the {first.about}; {first.items_sure:,} to be sure.")
+    about = f"of the {first.about}" if first.length is None else first.about
+    sure = f"; {first.items_sure:,} to be sure" if first.items_sure > first.items else ""
+    print(f"{several(first.items, made.unit)} of each task for {made.goal} {about}{sure}.")
+    print(f"fathom run --limit {first.limit} asks so many: samples of each task and length.")
     show(tables(made))
     for note in made.unknown:
         print(f"unknown: {note}")
