@@ -498,8 +498,8 @@ def _missing(sides: Sequence[pl.DataFrame]) -> Iterator[str]:
             if rows["reason"][0] == DOES_NOT_FIT:
                 yield f"{cell} is left out: too many prompts do not fit"
             else:
-                total = len(side.filter(task=task, length=length))
-                yield f"{len(rows):,} of {several(total, 'reply', 'replies')} to {cell} have no score and are left out"
+                total = several(len(side.filter(task=task, length=length)), "reply", "replies")
+                yield f"left out, as they have no score: {len(rows):,} of {total} to {cell}"
 
 
 def _unpriced(spent: Mapping[Key, Spending], pricing: Pricing | None) -> Iterator[str]:
