@@ -138,3 +138,12 @@ def test_errors_are_no_more_frequent_than_alpha() -> None:
         failed += gate_recovery(side(60, 0.9, {4096: 0.8}, seed=2 * seed + 1), baseline, margin=0.01).decision == "FAIL"
     assert passed <= most
     assert failed <= most
+
+
+def test_deleted_rows_of_the_candidate_do_not_raise_its_recovery() -> None:
+    candidate, baseline = side(400, 0.9, {4096: 0.8}, seed=1), side(400, 0.9, {4096: 0.9}, seed=2)
+    wrong = candidate.filter(pl.col("length") == 4096, pl.col("value") == 0)["sample"].to_list()[:8]
+    (whole,) = gate_recovery(candidate, baseline, margin=0.1).claims
+    (less,) = gate_recovery(candidate.filter(~pl.col("sample").is_in(wrong)), baseline, margin=0.1).claims
+    assert less.difference == pytest.approx(whole.difference, abs=1e-3)
+    assert less.clusters == whole.clusters

@@ -15,6 +15,7 @@ from simulated import row
 from command_line import Call
 from fathom.analysis.plan import Goal, Spending, plan_for, plan_from
 from fathom.api import plan
+from fathom.report.plan import tables
 from fathom.rows import to_frame, write_rows
 from fathom.types import FathomError
 
@@ -80,6 +81,18 @@ def test_two_tasks_need_half_the_items_each() -> None:
     assert two.requests == 6 * two.items
 
 
+def test_a_dear_task_with_few_items_costs_its_own_price() -> None:
+    rows = pl.concat(
+        [
+            pilot(3, items=items, tasks=(task,)).with_columns(cost=cost, seconds=100 * cost)
+            for task, items, cost in (("kv", 100, 0.01), ("qa", 10, 1.0))
+        ]
+    )
+    step = plan_from(rows, Goal(half_width=0.05)).steps[0]
+    assert step.dollars == pytest.approx(3 * step.items * 1.01)
+    assert step.hours == pytest.approx(3 * step.items * 101 / 16 / 3600)
+
+
 def test_a_difference_is_planned_from_differences_on_the_same_samples() -> None:
     """The luck of items is not in them."""
     rows = pilot(3, items=500)
@@ -136,6 +149,68 @@ def test_without_a_pilot_the_score_says_how_much() -> None:
     assert step.items == math.ceil(0.1 * (POWER / 0.03) ** 2)
 
 
+def test_what_has_no_price_is_said() -> None:
+    known = {1024: Spending(1024, None, 0.01)}
+    assert (
+        "replies are not priced: how long they are is unknown"
+        in plan_for(Goal(half_width=0.05), 0.7, [1024], tasks=1, spent=known).unknown
+    )
+    made = plan(half_width=0.05, score=0.7, lengths=[1024])
+    assert any(note.startswith("prices are unknown") for note in made.unknown)
+    made = plan(half_width=0.05, score=0.7, lengths=[1024], model="openai/gtp-5")
+    assert "the table of prices has no openai/gtp-5: is the name right?" in made.unknown
+
+
+def test_a_few_missing_replies_are_named_and_do_not_hide_their_cell() -> None:
+    rows = pilot(1)
+    lost = (pl.col("length") == 2048) & (pl.col("item") == rows["item"][0])
+    status, value = pl.when(lost).then(pl.lit("error")), pl.when(~lost).then("value")
+    rows = rows.with_columns(status=status.otherwise(pl.col("status").cast(pl.String)), value=value)
+    made = plan_from(rows, Goal(half_width=0.05))
+    assert [step.about for step in made.steps] == ["mean over 3 lengths", "at 1k", "at 2k", "at 4k"]
+    assert "left out, as they have no score: 2 of 40 replies to kv at 2k" in made.unknown
+    with pytest.raises(FathomError, match="has 120 replies, and no score to plan from; continue the run, or score it"):
+        plan_from(rows.with_columns(status=pl.lit("error"), value=None), Goal(half_width=0.05))
+
+
+def test_replies_that_differ_in_number_plan_the_items_of_single_replies() -> None:
+    """Every second sample is asked nine times; a reply is right with a probability that items draw evenly."""
+    rng, rows = np.random.default_rng(1), []
+    for item in range(3000):
+        chance = rng.random()
+        rows += [
+            row(float(rng.random() < chance), item=item, length=1024, epoch=epoch + 1)
+            for epoch in range(9 if item % 2 else 1)
+        ]
+    assert plan_from(to_frame(rows), Goal(half_width=0.05)).variance.of_item == pytest.approx(0.25, rel=0.05)
+
+
+def test_documents_are_counted_where_items_share_them_and_the_limit_is_in_samples() -> None:
+    rng, rows = np.random.default_rng(1), []
+    for item in range(60):
+        rows.append(row(rng.random(), item=item, length=1024, facets={"cluster": f"book {item // 3}"}))
+    made = plan_from(to_frame(rows), Goal(half_width=0.05))
+    (step,) = made.steps
+    assert (made.unit, step.about, step.length) == ("document", "at 1k", 1024)
+    assert made.basis.startswith("20 documents of each of 1 task")
+    assert step.limit == step.requests == 3 * step.items
+    assert [column.label for column in tables(made)[0].columns][1:4] == ["Docs", "Sure", "Limit"]
+
+
+def test_the_costs_of_a_difference_are_said_to_be_those_of_one_model() -> None:
+    rows = pilot(3)
+    made = plan_from(rows, Goal(difference=0.03), baseline=rows.filter(epoch=1))
+    assert made.basis.endswith("requests and cost are those of the candidate, and the baseline is asked as much")
+    assert any("one of the pilots has one reply to each" in note for note in made.unknown)
+
+
+def test_sums_of_tokens_are_decimal_as_prices_are() -> None:
+    spent = {1_000_000: Spending(1_000_000, 0, 1.0)}
+    made = plan_for(Goal(half_width=0.05), 0.5, [1_000_000], tasks=1, spent=spent)
+    cells = [cell.text for cell in tables(made)[0].rows[0]]
+    assert cells[2:5] == ["385", "385M", "$385.00"]
+
+
 @pytest.mark.slow
 def test_the_predicted_half_width_is_that_of_many_items() -> None:
     """Pilots of 20 items predict the half-width of 200: the middle of the predictions is right."""
@@ -156,6 +231,19 @@ def test_the_predicted_half_width_is_that_of_many_items() -> None:
         ({"half_width": 0.05, "difference": 0.03}, "what is wanted"),
         ({"half_width": 0.05}, "without a pilot, `score` and `lengths`"),
         ({"half_width": 0.05, "score": 1.5, "lengths": [1024]}, "`score` 1.5"),
+        ({"half_width": 3}, "`half_width` 3: expected a fraction below 1; 0.03 is three points"),
+        ({"difference": 3}, "`difference` 3: expected a fraction below 1"),
+        ({"difference": 0.2, "score": 0.1, "lengths": [1024]}, "`difference` 0.2: cannot be more than `score` 0.1"),
+        ({"difference": 0.2, "power": 0.01}, "`power` 0.01: expected more than `alpha`, 0.05"),
+        ({"half_width": 0.05, "pilot": "a", "score": 0.5, "tasks": 2}, "leave out `score` and `tasks`, or the pilot"),
+        (
+            {"half_width": 0.05, "pilot": "a", "baseline": "b"},
+            "`half_width` is that of one model; leave out `baseline`",
+        ),
+        (
+            {"difference": 0.05, "baseline": "b", "score": 0.1, "lengths": [1024]},
+            "there is no pilot to compare it with; leave out `baseline`",
+        ),
     ],
 )
 def test_errors_say_what_to_give(given: dict[str, Any], message: str) -> None:
@@ -169,8 +257,11 @@ def test_the_command(tmp_path: Path, call: Call) -> None:
     assert (code, err) == (0, "")
     first = plan(tmp_path / "rows.parquet", half_width=0.05).steps[0]
     words = f"{first.items} items of each task for a 95% interval of ±5 points of the mean over 3 lengths; "
-    assert out.startswith(f"{words}{first.items_sure} to be sure.")
+    assert out.startswith(f"{words}{first.items_sure} to be sure.\nfathom run --limit {first.items} asks so many")
     assert "items, at all lengths alike" in out
+    code, out, _ = call("plan", "--difference", "0.03", "--score", "0.1", "--lengths", "32k")
+    assert out.startswith("873 items of each task for a difference of 3 points found with probability 80% at 32k.\n")
+    assert "only one of the two models is right on 10% of the samples" in " ".join(out.split())
     code, out, _ = call("plan", "--half-width", "0.05", "--score", "0.7", "--lengths", "8k", "--json")
     assert code == 0
     assert '"items": 323' in out

@@ -105,3 +105,11 @@ def test_the_file_of_an_entry_has_a_row_for_every_category_and_length_without_p(
     files: dict[str, Any] = dict(board_files(table_of(ROWS)))
     rows = files["pairs/made/good"]["parts"]["poor"]
     assert [len(row) for row in rows] == [4] * (len(BOARD.categories) + len(BOARD.lengths))
+
+
+def test_entries_far_apart_on_a_large_board_have_no_difference() -> None:
+    """Printed scores lie between those that have single scores."""
+    rows = made_rows({"good": 3.0, "poor": -3.0}, items=3)
+    others = tuple(printed(0.4 + 0.001 * number, f"printed {number}", n=400) for number in range(201))
+    gaps = table_of(rows, others=others).parts["length/2048"].gaps
+    assert gaps.reach < len(gaps.places) - 1

@@ -90,13 +90,24 @@ def _column(side: str, context: str) -> str:
 
 
 def _joined(candidate: pl.DataFrame, baseline: pl.DataFrame) -> pl.DataFrame:
-    """One row for each question and length of both, with the contexts of both."""
+    """One row for each question of the baseline in the cells of both, with the contexts of both.
+
+    A question that only the baseline has counts 0 in the candidate's context, so that deleted rows help nobody.
+    """
     tables = []
     for name, side in zip(SIDES, (candidate, baseline), strict=True):
         columns = [pl.col(context).alias(_column(name, context)) for context in _CONTEXTS]
         facts = ["cluster", "measured"] if name == SIDES[1] else []
         tables.append(side.select(*_QUESTION, *facts, *columns))
-    return tables[1].join(tables[0], on=_QUESTION, maintain_order="left")
+    asked = pl.col("asked").fill_null(False)
+    full = _column(SIDES[0], "full")
+    return (
+        tables[1]
+        .join(tables[0].with_columns(asked=True), on=_QUESTION, how="left", maintain_order="left")
+        .filter(asked.any().over("task", "length"))
+        .with_columns(pl.when(asked).then(full).otherwise(0.0).alias(full))
+        .drop("asked")
+    )
 
 
 def _gaps(sides: Sequence[pl.DataFrame], both: pl.DataFrame, at: Sequence[int]) -> tuple[str, ...]:

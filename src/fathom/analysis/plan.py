@@ -11,18 +11,18 @@ differences on the same samples. A half-width is the normal one of 95%, and a di
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 
 from fathom.printing import readable, several
-from fathom.stats.columns import cluster_among_tasks
+from fathom.stats.columns import cluster_among_tasks, facet
 from fathom.stats.intervals import LEVEL
-from fathom.stats.outcomes import Unanswered, scored_rows
+from fathom.stats.outcomes import DOES_NOT_FIT, Unanswered, alone, scored_rows
 from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
@@ -32,6 +32,8 @@ DRAWS = 2000
 """Draws of a pilot's variance."""
 Pricing: TypeAlias = Callable[[float, float, float], float | None]
 """US dollars of a request, of its prompt tokens, completion tokens, and prompt tokens read from a cache."""
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,9 @@ class Step:
         about: What is measured, and how it is asked: "mean over 3 lengths", "at 32k", "each item 3 times".
         length: Length in tokens; None for the mean over lengths.
         repeats: Replies to each prompt.
-        items: Items of each task.
-        items_sure: Items of each task that suffice with probability ``SURE``.
+        items: Items of each task, or documents if items share them (``Plan.unit``).
+        items_sure: The same that suffice with probability ``SURE``.
+        limit: Samples of each task and length, which ``fathom run --limit`` takes.
         requests: Requests for ``items``, over all tasks and lengths that are asked.
         tokens: Tokens of these prompts and replies; None if unknown.
         dollars: Their price; None if unknown.
@@ -74,6 +77,7 @@ class Step:
     repeats: int
     items: int
     items_sure: int
+    limit: int
     requests: int
     tokens: float | None
     dollars: float | None
@@ -91,6 +95,7 @@ class Plan:
         variance: Where the uncertainty comes from, for the mean over lengths.
         steps: The ways, the mean over lengths first.
         unknown: What could not be known, in sentences.
+        unit: What is drawn: "item", or "document" if items share documents.
     """
 
     goal: str
@@ -98,6 +103,7 @@ class Plan:
     variance: Variance
     steps: tuple[Step, ...]
     unknown: tuple[str, ...] = ()
+    unit: str = "item"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +123,18 @@ class Goal:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        """Check that there is one goal.
+        """Check that there is one goal, and that it can be reached.
 
         Raises:
-            FathomError: There is none, or there are two.
+            FathomError: There is none, there are two, or a number is not a fraction.
         """
         if (self.half_width is None) == (self.difference is None):
             raise FathomError("what is wanted? Give `half_width` or `difference`, for instance 0.03 for three points")
+        for name, value in (("half_width", self.half_width), ("difference", self.difference)):
+            if value is not None and not 0 < value < 1:
+                raise FathomError(f"`{name}` {value:g}: expected a fraction below 1; 0.03 is three points")
+        if not self.alpha < self.power < 1:
+            raise FathomError(f"`power` {self.power:g}: expected more than `alpha`, {self.alpha:g}, and below 1")
 
     def items(self, variance: float) -> int:
         """The number of items, for the variance of the mean of one."""
@@ -177,7 +188,8 @@ def plan_from(
     if goal.difference is not None and baseline is None:
         raise FathomError("a difference needs the replies of both models: give the other one's run as `baseline`")
     sides = [rows] if baseline is None or goal.difference is None else [rows, baseline]
-    scored = [_scored(side, unanswered) for side in sides]
+    replies = [_asked(side, unanswered) for side in sides]
+    scored = [_scored(side) for side in replies]
     values = scored[0]
     if len(scored) > 1:
         key = ["suite", "task", "length", "sample"]
@@ -189,26 +201,33 @@ def plan_from(
     values = values.filter(pl.col("mean").is_not_null())
     tasks = [_task(values.filter(task=task), task) for task in sorted(set(values["task"]))]
     if not tasks:
-        raise FathomError("the pilot has no scored reply" + (" to a sample of both" if len(sides) > 1 else ""))
+        counts = " and ".join(several(len(side), "reply", "replies") for side in replies)
+        advice = "no sample has a score of both: run both on the same suite"
+        if not all(map(len, scored)):
+            advice = "continue the run, or score it (fathom score)"
+        raise FathomError(f"the pilot has {counts}, and no score to plan from; {advice}")
     lengths = sorted({length for task in tasks for length in task.at})
-    spent = {length: _spending(rows.filter(length=length), pricing) for length in lengths}
-    unknown = _unknown(tasks, spent)
+    spent = {
+        (task.name, length): _spending(replies[0].filter(task=task.name, length=length), pricing)
+        for task in tasks
+        for length in task.at
+    }
+    unknown = (*_missing(replies), *_unknown(tasks, len(sides) > 1), *_unpriced(spent, pricing))
     variance = _together([task.over for task in tasks])
-    steps = [_step(f"mean over {len(lengths)} lengths", None, variance, goal, tasks, spent, connections)]
+    steps = [_step(*_over(lengths), variance, goal, tasks, spent, connections)]
     if len(lengths) > 1:
         for length in lengths:
             own = _together([task.at[length] for task in tasks if length in task.at])
             here = [task for task in tasks if length in task.at]
             steps.append(_step(f"at {format_length(length)}", length, own, goal, here, spent, connections))
-    else:
-        steps[0] = replace(steps[0], about=f"at {format_length(lengths[0])}")
     steps += _with_repeats(variance, goal, tasks, spent, connections, pricing)
     repeats = round(float(values["repeats"].mean()))  # type: ignore[arg-type]
+    unit = "document" if any(side.select(facet("cluster").is_not_null().any()).item() for side in sides) else "item"
     basis = (
-        f"{several(min(task.clusters for task in tasks), 'item')} of each of {several(len(tasks), 'task')} at "
-        f"{', '.join(map(format_length, lengths))}, {several(repeats, 'reply', 'replies')} each"
+        f"{several(min(task.clusters for task in tasks), unit)} of each of {several(len(tasks), 'task')} at "
+        f"{', '.join(map(format_length, lengths))}, {several(repeats, 'reply', 'replies')} each{_of_both(goal)}"
     )
-    return Plan(str(goal), basis, variance, tuple(steps), unknown)
+    return Plan(str(goal), basis, variance, tuple(steps), unknown, unit)
 
 
 def plan_for(goal: Goal, score: float, lengths: Sequence[int], *, tasks: int, spent: Mapping[int, Spending],
@@ -222,21 +241,30 @@ def plan_for(goal: Goal, score: float, lengths: Sequence[int], *, tasks: int, sp
         tasks: Number of tasks.
         spent: What a request takes, by length.
         connections: Requests in flight at once.
+
+    Raises:
+        FathomError: The difference is larger than the score allows.
     """
+    if goal.difference is not None and goal.difference > score:
+        raise FathomError(
+            f"`difference` {goal.difference:g}: cannot be more than `score` {score:g}, the share of samples that only "
+            "one of the two models gets right"
+        )
     of_item = score * (1 - score) if goal.half_width is not None else score
     variance = Variance(None, None, None, of_item / tasks, of_item / tasks)
     made = [_Task("", 2, dict.fromkeys(lengths, variance), variance) for _ in range(tasks)]
-    over = _step(f"mean over {len(lengths)} lengths", None, variance, goal, made, spent, connections)
+    by_task = {("", length): own for length, own in spent.items()}
+    over = _step(*_over(lengths), variance, goal, made, by_task, connections)
     if goal.half_width is not None:
         basis = f"answers right or wrong, {score:.0%} right, {several(tasks, 'task')}"
     else:
         basis = (
-            f"answers right or wrong, {score:.0%} of the samples right for one model alone, {several(tasks, 'task')}"
+            f"answers right or wrong, only one of the two models is right on {score:.0%} of the samples, "
+            f"{several(tasks, 'task')}{_of_both(goal)}"
         )
-    unknown = (
-        "how far lengths share their luck is unknown, so they are taken to share all of it; a pilot of 20 items says"
-    )
-    return Plan(str(goal), basis, variance, (over,), (unknown,))
+    luck = "how far lengths share their luck is unknown, so they are taken to share all of it; a pilot of 20 items says"
+    priced = _unpriced(spent, lambda *_: None)
+    return Plan(str(goal), basis, variance, (over,), (*([luck] if len(lengths) > 1 else []), *priced))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +278,20 @@ class _Task:
     samples: float = 1.0
 
 
-def _scored(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
-    """The mean and the variance of the replies to each sample."""
+def _asked(rows: pl.DataFrame, unanswered: Unanswered) -> pl.DataFrame:
+    """The replies to whole prompts, each with its own score: a few that are missing do not hide their cell."""
     systems = rows.select("model", "variant").unique()
     if len(systems) != 1:
         raise FathomError(f"expected the rows of one model and variant, found {len(systems)}")
-    table = scored_rows(rows, unanswered).filter(pl.col("length") > 0, pl.col("value").is_not_null())
+    table = scored_rows(rows.with_columns(own=alone(unanswered)), unanswered).filter(pl.col("length") > 0)
+    return table.with_columns(value=pl.when(pl.col("reason") != DOES_NOT_FIT).then("own"))
+
+
+def _scored(asked: pl.DataFrame) -> pl.DataFrame:
+    """The mean and the variance of the replies to each sample."""
     return (
-        table.with_columns(cluster_among_tasks())
+        asked.filter(pl.col("value").is_not_null())
+        .with_columns(cluster_among_tasks())
         .group_by("suite", "task", "length", "sample", maintain_order=True)
         .agg(
             pl.col("cluster").first(),
@@ -280,8 +314,8 @@ def _task(values: pl.DataFrame, name: str) -> _Task:
     replies = values.filter(pl.col("repeats") > 1)["spread"].mean()
     within = None if replies is None else float(replies)  # type: ignore[arg-type]
     samples = len(values) / int(counts.sum())
-    repeats = float(values["repeats"].mean())  # type: ignore[arg-type]
-    once = 0.0 if within is None else within / samples * (1 - 1 / repeats)  # what a single reply would add
+    share = float((1 / values["repeats"]).mean())  # type: ignore[arg-type]
+    once = 0.0 if within is None else within / samples * (1 - share)  # what a single reply would add
     at = {
         length: _variance(column[~np.isnan(column)], once, replies=within)
         for length, column in zip(lengths, matrix.T, strict=True)
@@ -291,7 +325,7 @@ def _task(values: pl.DataFrame, name: str) -> _Task:
         items, columns = whole.shape
         rest = whole - whole.mean(axis=0) - whole.mean(axis=1, keepdims=True) + whole.mean()
         residual = float((rest**2).sum() / ((items - 1) * (columns - 1)))
-        own = None if within is None else within / (repeats * samples)
+        own = None if within is None else within * share / samples
         of_item = float(whole.mean(axis=1).var(ddof=1))
         item, item_length = max(0.0, of_item - residual / columns), max(0.0, residual - (own or 0.0))
         over = _variance(whole.mean(axis=1), once / columns, item=item, item_length=item_length, replies=within)
@@ -358,20 +392,34 @@ def _spending(rows: pl.DataFrame, pricing: Pricing | None) -> Spending:
     return Spending(tokens_in, tokens_out, dollars, mean("seconds"))
 
 
+def _of_both(goal: Goal) -> str:
+    """Whose requests the plan counts."""
+    if goal.difference is None:
+        return ""
+    return "; requests and cost are those of the candidate, and the baseline is asked as much"
+
+
+def _over(lengths: Sequence[int]) -> tuple[str, int | None]:
+    """What is measured over these lengths, and the length if there is one alone."""
+    if len(lengths) == 1:
+        return f"at {format_length(lengths[0])}", lengths[0]
+    return f"mean over {len(lengths)} lengths", None
+
+
 def _step(
     about: str,
     length: int | None,
     variance: Variance,
     goal: Goal,
     tasks: Sequence[_Task],
-    spent: Mapping[int, Spending],
+    spent: Mapping[tuple[str, int], Spending],
     connections: int,
 ) -> Step:
     items, sure = goal.items(variance.of_item), goal.items(variance.upper)
-    numbers = {at: items * sum(task.samples for task in tasks if at in task.at) for at in spent if length in (None, at)}
+    asked = [(task, at) for task in tasks for at in task.at if length in (None, at)]
 
     def sum_of(name: str) -> float | None:
-        each = [(getattr(spent[at], name), number) for at, number in numbers.items()]
+        each = [(getattr(spent[task.name, at], name), items * task.samples) for task, at in asked]
         return None if any(value is None for value, _ in each) else sum(value * number for value, number in each)
 
     read, written, seconds = (sum_of(name) for name in ("tokens_in", "tokens_out", "seconds"))
@@ -381,7 +429,8 @@ def _step(
         1,
         items,
         sure,
-        round(sum(numbers.values())),
+        math.ceil(items * max(task.samples for task, _ in asked) - 1e-9),
+        round(sum(items * task.samples for task, _ in asked)),
         None if read is None else read + (written or 0.0),
         sum_of("dollars"),
         None if seconds is None else seconds / connections / 3600,
@@ -392,23 +441,21 @@ def _with_repeats(
     variance: Variance,
     goal: Goal,
     tasks: Sequence[_Task],
-    spent: Mapping[int, Spending],
+    spent: Mapping[tuple[str, int], Spending],
     connections: int,
     pricing: Pricing | None,
 ) -> list[Step]:
     """Asking each prompt several times, where the provider's cache makes repeats cheap and they help."""
     if not variance.replies or pricing is None or any(own.tokens_in is None for own in spent.values()):
         return []
-    costs = [
-        (
-            pricing(own.tokens_in or 0, own.tokens_out or 0, 0.0),
-            pricing(own.tokens_in or 0, own.tokens_out or 0, own.tokens_in or 0),
-        )
-        for own in spent.values()
-    ]
-    first, again = (sum(cost[side] or 0.0 for cost in costs) for side in (0, 1))
-    columns, count = len(spent), len(tasks)
-    replies = variance.replies / (columns * count * float(np.mean([task.samples for task in tasks])))
+    first = again = 0.0
+    for task in tasks:
+        for own in (spent[task.name, at] for at in task.at):
+            read, written = own.tokens_in or 0, own.tokens_out or 0
+            first += task.samples * (pricing(read, written, 0.0) or 0.0)
+            again += task.samples * (pricing(read, written, read) or 0.0)
+    columns = len({at for _, at in spent})
+    replies = variance.replies / (columns * len(tasks) * float(np.mean([task.samples for task in tasks])))
     rest = variance.of_item - replies
     if not again or rest <= 0:
         return []
@@ -431,14 +478,35 @@ def _with_repeats(
     ]
 
 
-def _unknown(tasks: Sequence[_Task], spent: Mapping[int, Spending]) -> tuple[str, ...]:
+def _unknown(tasks: Sequence[_Task], paired: bool) -> tuple[str, ...]:
     notes = []
     if any(task.over.replies is None for task in tasks):
-        notes.append("how much replies to one prompt differ is unknown: the pilot has one reply to each (--epochs 2)")
+        whose = "one of the pilots" if paired else "the pilot"
+        notes.append(f"how much replies to one prompt differ is unknown: {whose} has one reply to each (--epochs 2)")
     if any(task.over.item is None and len(task.at) > 1 for task in tasks):
         notes.append("how far lengths share their luck is unknown: the items differ between lengths")
-    if any(own.dollars is None for own in spent.values()):
-        notes.append("prices are unknown: give --model, or an entry in the table of prices")
-    if any(own.seconds is None for own in spent.values()):
-        notes.append("how long requests take is unknown")
     return tuple(notes)
+
+
+def _missing(sides: Sequence[pl.DataFrame]) -> Iterator[str]:
+    """Replies that the plan is not from."""
+    for side in sides:
+        lost = side.filter(pl.col("value").is_null())
+        for (task, length), rows in lost.group_by("task", "length", maintain_order=True):
+            model = "" if len(sides) == 1 else f" of {rows['model'][0]}"
+            cell = f"{task} at {format_length(int(str(length)))}{model}"
+            if rows["reason"][0] == DOES_NOT_FIT:
+                yield f"{cell} is left out: too many prompts do not fit"
+            else:
+                total = several(len(side.filter(task=task, length=length)), "reply", "replies")
+                yield f"left out, as they have no score: {len(rows):,} of {total} to {cell}"
+
+
+def _unpriced(spent: Mapping[Key, Spending], pricing: Pricing | None) -> Iterator[str]:
+    """What requests take that is not known."""
+    if any(own.dollars is None for own in spent.values()):
+        yield "prices are unknown: give --model, or an entry in the table of prices"
+    elif pricing is not None and any(own.tokens_out is None for own in spent.values()):
+        yield "replies are not priced: how long they are is unknown"
+    if any(own.seconds is None for own in spent.values()):
+        yield "how long requests take is unknown"

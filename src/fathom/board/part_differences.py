@@ -122,6 +122,8 @@ def _pairs(board: Board, entries: Sequence[Entry], standings: Sequence[Standing]
     )
     place = {n: number for number, n in enumerate(places)}
     for (first, second), numbers in zip(paired, paired.numbers, strict=True):
+        if place[second] - place[first] > gaps.reach:
+            continue  # entries without single scores lie between them
         row = gaps.at(place[first], place[second])
         if asked[first] == asked[second]:
             gaps.numbers[row] = numbers

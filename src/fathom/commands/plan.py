@@ -1,7 +1,7 @@
 """Say how much to ask for a wanted interval or difference, and what it costs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +63,7 @@ def plan(options: PlanOptions) -> "Plan":
         if value is not None and not 0 < value < 1:
             raise FathomError(f"`{name}` {value:g}: expected a fraction above 0 and below 1")
     goal = Goal(options.half_width, options.difference, options.power, options.alpha)
+    _check_used(options)
     pricing = _pricing(options.model)
     if options.pilot is None:
         if options.score is None or not options.lengths:
@@ -73,16 +74,17 @@ def plan(options: PlanOptions) -> "Plan":
         spent = {
             length: Spending(length, None, None if pricing is None else pricing(length, 0, 0)) for length in lengths
         }
-        return plan_for(
+        made = plan_for(
             goal, options.score, lengths, tasks=options.tasks, spent=spent, connections=options.max_connections
         )
+        return _with_model(made, options.model, pricing)
     read = ReadOptions(tell=options.tell)
     rows, baseline = (
         None if path is None else load([Path(path)], judge=options.judge, options=read)
         for path in (options.pilot, options.baseline)
     )
     assert rows is not None, "there is a pilot"
-    return plan_from(
+    made = plan_from(
         rows,
         goal,
         baseline=baseline,
@@ -90,6 +92,31 @@ def plan(options: PlanOptions) -> "Plan":
         pricing=pricing,
         connections=options.max_connections,
     )
+    return _with_model(made, options.model, pricing)
+
+
+def _with_model(
+    made: "Plan", model: str | None, pricing: Callable[[float, float, float], float | None] | None
+) -> "Plan":
+    """The plan, with a note if the table has no price of the model."""
+    if pricing is None or pricing(1, 1, 0) is not None:
+        return made
+    return replace(made, unknown=(*made.unknown, f"the table of prices has no {model}: is the name right?"))
+
+
+def _check_used(options: PlanOptions) -> None:
+    """No option is ignored in silence."""
+    if options.pilot is not None:
+        typed = {"score": options.score is not None, "lengths": bool(options.lengths), "tasks": options.tasks > 1}
+        if ignored := [f"`{name}`" for name, given_too in typed.items() if given_too]:
+            raise FathomError(f"the pilot says what to expect; leave out {' and '.join(ignored)}, or the pilot")
+    if options.baseline is not None and (options.difference is None or options.pilot is None):
+        other = (
+            "`half_width` is that of one model"
+            if options.difference is None
+            else "there is no pilot to compare it with"
+        )
+        raise FathomError(f"baseline: {other}; leave out `baseline`, or give a pilot and `difference`")
 
 
 def _pricing(model: str | None) -> Callable[[float, float, float], float | None] | None:
@@ -104,6 +131,7 @@ def _pricing(model: str | None) -> Callable[[float, float, float], float | None]
 def main(line: PlanOptions) -> int:
     """Print the plan."""
     from fathom.options.terminal import print_json, tell
+    from fathom.printing import several
     from fathom.report.plan import tables
     from fathom.report.terminal import show
 
@@ -112,7 +140,10 @@ def main(line: PlanOptions) -> int:
         print_json(made)
         return 0
     first = made.steps[0]
-    print(f"{first.items:,} items of each task for {made.goal} of the {first.about}; {first.items_sure:,} to be sure.")
+    about = f"of the {first.about}" if first.length is None else first.about
+    sure = f"; {first.items_sure:,} to be sure" if first.items_sure > first.items else ""
+    print(f"{several(first.items, made.unit)} of each task for {made.goal} {about}{sure}.")
+    print(f"fathom run --limit {first.limit} asks so many: samples of each task and length.")
     show(tables(made))
     for note in made.unknown:
         print(f"unknown: {note}")

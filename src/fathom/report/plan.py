@@ -1,44 +1,58 @@
 """A plan as tables."""
 
-from fathom.analysis.plan import SURE, Plan, Step, Variance
+from fathom.analysis.plan import SURE, Plan, Variance
 from fathom.report import words
 from fathom.report.table import Cell, Column, Table
-
-STEPS = (
-    Column("What", number=False),
-    Column("Items", help="Of each task"),
-    Column("To be sure", help=f"Items that suffice with probability {SURE:.0%}, as the pilot is small"),
-    Column("Requests"),
-    Column("Tokens"),
-    Column("Cost"),
-    Column("Time"),
-)
 
 
 def tables(plan: Plan) -> list[Table]:
     """The ways to reach the goal, and where the uncertainty comes from."""
-    about = f"For {plan.goal}. From {plan.basis}. Requests, tokens, cost and time are those of the items."
+    about = f"For {plan.goal}. From {plan.basis}. Requests, tokens, cost and time are those of the {plan.unit}s."
     parts = _parts(plan.variance)
-    made = [Table("plan", "", "Plan", about, STEPS, tuple(map(_step, plan.steps)), denominator="none")]
+    steps = Table("plan", "", "Plan", about, *_steps(plan), denominator="none")
+    made = [steps]
     if parts:
-        columns = (Column("Where the uncertainty comes from", number=False), Column("Standard deviation"))
+        columns = (Column("Where the uncertainty comes from", number=False), Column("SD", help="Standard deviation"))
         made.append(
             Table("variance", "", "Variance", "In points of one item's score.", columns, parts, denominator="none")
         )
     return made
 
 
-def _step(step: Step) -> tuple[Cell, ...]:
-    texts = (
-        step.about,
-        words.count(step.items),
-        words.count(step.items_sure),
-        words.count(step.requests),
-        words.tokens(step.tokens),
-        words.money(step.dollars),
-        words.duration(None if step.hours is None else 3600 * step.hours),
+def _steps(plan: Plan) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
+    """Columns and rows of the ways; those that would repeat the items are left out."""
+    texts = [
+        (Column("What", number=False), [step.about for step in plan.steps]),
+        (Column("Docs" if plan.unit == "document" else "Items", help="Of each task"), _counts(plan, "items")),
+        (
+            Column("Sure", help=f"Those that suffice with probability {SURE:.0%}, as the pilot is small"),
+            _counts(plan, "items_sure"),
+        ),
+        (Column("Limit", help="Samples of each task and length: fathom run --limit"), _counts(plan, "limit")),
+        (Column("Sent", help="Requests"), _counts(plan, "requests")),
+        (Column("Tokens"), [_tokens(step.tokens) for step in plan.steps]),
+        (Column("Cost"), [words.money(step.dollars) for step in plan.steps]),
+        (Column("Time"), [words.duration(None if step.hours is None else 3600 * step.hours) for step in plan.steps]),
+    ]
+    items = texts[1][1]
+    kept = [(column, own) for column, own in texts if column.label not in ("Sure", "Limit") or own != items]
+    return tuple(column for column, _ in kept), tuple(
+        tuple(map(Cell, row)) for row in zip(*(own for _, own in kept), strict=True)
     )
-    return tuple(map(Cell, texts))
+
+
+def _counts(plan: Plan, name: str) -> list[str]:
+    return [words.count(getattr(step, name)) for step in plan.steps]
+
+
+def _tokens(value: float | None) -> str:
+    """A sum of tokens in decimal thousands, millions or billions, as prices are: "970k", "12.3M"."""
+    if value is None:
+        return words.ABSENT
+    for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{value / size:.3g}{unit}" if value < 999.5 * size else f"{value / size:.0f}{unit}"
+    return words.count(value)
 
 
 def _parts(variance: Variance) -> tuple[tuple[Cell, ...], ...]:
