@@ -33,6 +33,7 @@ from fathom.studio.types import (
     ExpertPass,
     ExpertReturn,
     Reconstruct,
+    Reopen,
     Sample,
     Select,
     Standardise,
@@ -265,6 +266,27 @@ def test_a_faulty_sample_of_an_earlier_version_opens_and_only_leads_back(
     with pytest.raises(FaultyError, match="lacks an answer"):
         do(store, name, *onward)
     assert do(store, name, *back).version == 4 - (state == "answer_review")
+
+
+@IN_BOTH
+@pytest.mark.parametrize("state", ["accepted", "audited"])
+def test_an_expert_opens_an_accepted_sample_with_a_fault_again(store: Store, state: Any) -> None:
+    done = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), state, 3, FAULTY, "ann", writers=("ann", "eve"))
+    put(store, replace(done, policy="two"))
+    people = People(store, hasher=quick_hasher())
+    app = make_app(store, people, Settings(tasks=TASKS))
+    for name in ("ann", "eve"):
+        people.set_password(name, PASSWORD)
+    assert "An expert can open it again." in Browser(app).log_in("ann").page("/samples/s-1")
+    with pytest.raises(RefusedError, match="needs the role expert"):
+        do(store, "ann", Reopen)
+    assert Browser(app).log_in("eve").send("/samples/s-1", "/samples/s-1/reopen").status_code == 303
+    assert store.sample("s-1").state == "reconstruct"
+    assert do(store, "ann", Reconstruct).state == "selected"
+    put(store, replace(done, id="s-2", content=ANSWER))
+    with pytest.raises(RefusedError, match="it has no fault"):
+        do(store, "eve", Reopen, id="s-2")
+    assert "/samples/s-2/reopen" not in Browser(app).log_in("eve").page("/samples/s-2")
 
 
 @IN_BOTH
