@@ -79,8 +79,15 @@ def test_nobody_learns_from_assignments_who_reviews(studio: Store, browser: Any)
     assert "Assigned to somebody, somebody." in eve.page("/samples/s-1")
     assert "Assigned to you." in bo.page("/samples/s-1")
     assert "somebody; somebody" in eve.page("/")
+    for name in ("bo", "ed"):
+        with pytest.raises(RefusedError, match="needs the role administrator"):
+            release(studio, sample, name, person("eve"))
     studio.act(review(sample), person("bo"))
     assign(studio, sample, "bo", person("ada"))  # is not refused: that would tell who has reviewed
+    now = studio.act(review(sample, good=False), person("cy"))
+    assert now.state == "adjudication"
+    with pytest.raises(RefusedError, match="names are hidden now"):
+        release(studio, now, "ed", person("ada"))
 
 
 @IN_BOTH
