@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from fathom.server.answers import AnswerError
 from fathom.studio.assignments import AtWork, assigned_to, assigning_role, at_work, can_do
 from fathom.studio.candidates import merged
-from fathom.studio.comments import COMMENT, CommentBy, comments_of
+from fathom.studio.comments import COMMENT, comments_of
 from fathom.studio.faults import REFERENCES, STANDARDISED, faults_of, faults_of_sample
 from fathom.studio.intake import bucket_of
 from fathom.studio.lists import ListedSample, ListQuery
@@ -175,6 +175,8 @@ def act(visit: Visit) -> Response:
     try:
         action = action_of(name, sample, form)
         unchanged = isinstance(action, Edit) and _is_unchanged(visit, action, sample)
+        if unchanged and not (hands_over and sample.state != "standardised"):
+            raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
         if not (hands_over and unchanged):  # who changed nothing and hands it over just hands it over
             visit.store.act(action, visit.me)
             version += 1
@@ -330,13 +332,12 @@ def _own_prompts(content: Content, standard: tuple[str, str]) -> tuple[str, str]
 def _is_unchanged(visit: Visit, action: Edit, sample: Sample) -> bool:
     """Whether an edit leaves the sample as its form showed it."""
     standard = proposed_prompts(visit.settings.tasks, sample)
-    thinking, answering = _own_prompts(sample.content, standard)
-    shown = replace(sample.content, prompt_thinking=thinking, prompt_answering=answering)
-    return action.version == sample.version and action.content in (sample.content, shown)
-
-
-def _comments(visit: Visit, sample: Sample) -> tuple[CommentBy, ...]:
-    return comments_of(sample, visit.store.notes(topic=COMMENT, subject=sample.id), visit.me.name)
+    stored, sent = (
+        replace(content, prompt_thinking=thinking, prompt_answering=answering)
+        for content in (sample.content, action.content)
+        for thinking, answering in [_own_prompts(content, standard)]
+    )
+    return action.version == sample.version and sent == stored
 
 
 def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
