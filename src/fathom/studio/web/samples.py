@@ -12,7 +12,7 @@ from fathom.studio.assignments import AtWork, assigned_to, assigning_role, at_wo
 from fathom.studio.candidates import merged
 from fathom.studio.comments import COMMENT, comments_of
 from fathom.studio.faults import REFERENCES, STANDARDISED, faults_of, faults_of_sample
-from fathom.studio.intake import bucket_of
+from fathom.studio.intake import bucket_of, groups
 from fathom.studio.lists import ListedSample, ListQuery
 from fathom.studio.log import Entry
 from fathom.studio.policies import policy_of
@@ -201,18 +201,31 @@ def act(visit: Visit) -> Response:
 
 def _next_document(visit: Visit, sample: Sample) -> Response:
     """The next draft like a sample over other documents, or a new sample over one that has none like it."""
+    several = len(sample.documents) > 1
     alike = ListQuery(("drafted",), sample.task, sample.language, sample.bucket, limit=PAGE)
-    for listed in visit.store.matches(alike):
-        if not set(visit.store.sample(listed.id).documents) & set(sample.documents):
-            return visit.to(f"/samples/{listed.id}", "none_fits")
-    available = visit.store.documents(state="available", language=sample.language, bucket=sample.bucket)
-    ids = [listed.id for listed in visit.store.matches(replace(alike, states=()))]
-    used = {id for other in visit.store.samples(ids=ids) for id in other.documents}
-    others = [document.id for document in available if not document.duplicate_of and document.id not in used]
-    if not others:
+    for id in _of_length(visit, alike):
+        documents = visit.store.sample(id).documents
+        if (len(documents) > 1) == several and not set(documents) & set(sample.documents):
+            return visit.to(f"/samples/{id}", "none_fits")
+    ids = _of_length(visit, replace(alike, states=()))
+    used = {id for other in visit.store.samples(ids=[*ids, sample.id]) for id in other.documents}
+    free = [
+        document
+        for document in visit.store.documents(state="available", language=sample.language)
+        if not document.duplicate_of and document.id not in used
+    ]
+    chosen = [(document.id,) for document in free if document.bucket == sample.bucket]
+    if several:
+        chosen = list(groups(free, sample.bucket, tolerance=visit.store.intake().tolerance))
+    if not chosen:
         return visit.to("/", "no_document")
-    action = Create(new_id(), sample.task, sample.language, sample.bucket, (others[0],))
+    action = Create(new_id(), sample.task, sample.language, sample.bucket, chosen[0])
     return visit.to(f"/samples/{visit.store.act(action, visit.me).id}", "none_fits")
+
+
+def _of_length(visit: Visit, asked: ListQuery) -> list[str]:
+    """Ids of samples of a length; a query for length 0 is for any, but these samples are in no bucket."""
+    return [listed.id for listed in visit.store.matches(asked) if listed.bucket == asked.bucket]
 
 
 def merge_draft(visit: Visit) -> Response:
