@@ -145,6 +145,21 @@ def test_the_queue_is_searched_and_filtered(studio: Store, browser: Any) -> None
 
 
 @IN_BOTH
+def test_assigned_samples_come_first_and_every_sample_is_on_one_page(
+    studio: Store, browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"s-{number}" for number in range(1, 6)]
+    for id in ids:
+        create(studio, id)
+    for id in ("s-4", "s-5"):
+        assign(studio, studio.sample(id), "bo", person("bo"))
+    monkeypatch.setattr("fathom.studio.web.samples.SHOWN", 3)
+    bo = browser("bo")
+    assert rows(bo.page("/")) == ["s-4", "s-5", "s-1"]
+    assert rows(bo.page("/?offset=3")) == ["s-2", "s-3"]
+
+
+@IN_BOTH
 def test_what_waits_for_an_expert_is_named_for_an_expert(studio: Store, browser: Any) -> None:
     create(studio)
     studio.act(Select("s-1", 1, "c1"), person("ann"))

@@ -62,6 +62,7 @@ class ListQuery:
         bucket: Only of this length.
         waiting_for: Without those that this person may not decide on; those that they selected come first.
         ids: Only these.
+        without: Without these.
         words: Only with all these words at the beginning of the question, in any case, or with this id.
         offset: How many to leave out.
         limit: Maximum length of the list.
@@ -73,6 +74,7 @@ class ListQuery:
     bucket: int = 0
     waiting_for: str = ""
     ids: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     words: str = ""
     offset: int = 0
     limit: int = 50
@@ -124,6 +126,8 @@ def listed(connection: Connection, asked: ListQuery) -> list[ListedSample]:
     chosen = [samples.c[name] == value for name, value in wanted.items() if value]
     if asked.ids:
         chosen.append(samples.c.id.in_(asked.ids))
+    if asked.without:
+        chosen.append(samples.c.id.not_in(asked.without))
     for word in asked.words.split()[:MOST_WORDS]:
         chosen.append(samples.c.title.icontains(word, autoescape=True) | (samples.c.id == word))
     if asked.waiting_for:

@@ -72,9 +72,10 @@ def queue(visit: Visit) -> Response:
         ids = tuple(id for id in audits_of(visit).waiting if me not in histories[id].barred)
         return _queue(visit, visit.store.matches(replace(asked, ids=ids)) if ids else [], state, asked)
     wanted = replace(asked, states=states_waiting_for(visit.me.role) or STATES, waiting_for=me)
-    first = visit.store.matches(replace(wanted, ids=assigned)) if assigned and not asked.offset else []
-    rest = [listed for listed in visit.store.matches(wanted) if listed.id not in assigned]
-    return _queue(visit, first + rest, "", asked)
+    first = visit.store.matches(replace(wanted, ids=assigned, offset=0, limit=PAGE)) if assigned else []
+    after = max(0, asked.offset - len(first))
+    rest = visit.store.matches(replace(wanted, without=assigned, offset=after))
+    return _queue(visit, first[asked.offset :] + rest, "", asked)
 
 
 def _queue(visit: Visit, listed: list[ListedSample], state: str, asked: ListQuery) -> Response:
