@@ -83,6 +83,9 @@ def test_nobody_learns_from_assignments_who_reviews(studio: Store, browser: Any)
         with pytest.raises(RefusedError, match="needs the role administrator"):
             release(studio, sample, name, person("eve"))
     studio.act(review(sample), person("bo"))
+    assert assigned_to(studio, "bo") == []
+    assert "Assigned to you." not in bo.page("/samples/s-1")
+    assert "Assigned to somebody, somebody." in eve.page("/samples/s-1"), "its end would tell who has reviewed"
     assign(studio, sample, "bo", person("ada"))  # is not refused: that would tell who has reviewed
     now = studio.act(review(sample, good=False), person("cy"))
     assert now.state == "adjudication"

@@ -69,7 +69,7 @@ def test_the_last_expert_is_kept_out_of_the_review_and_decides(studio: Store, lo
     at["ada"].send("/samples/s-1", "/samples/s-1/pass")
     studio.act(Standardise("s-1", studio.sample("s-1").version, *PROMPTS), person("ann"))
     assert "/samples/s-1" not in at["ada"].page("/")
-    assert "you are the last one who could do a later step" in at["ada"].page("/samples/s-1")
+    assert "You are the last one who could do a later step" in at["ada"].page("/samples/s-1")
     sample = studio.sample("s-1")
     with pytest.raises(RefusedError, match="somebody who has not reviewed it"):
         studio.act(review(sample), person("ada"))

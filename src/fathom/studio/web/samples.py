@@ -362,7 +362,7 @@ def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
     others = [name for name in present.assigned if name != me]
     opening = [name for name in present.open if name != me]
     return {
-        "mine": me in present.assigned,
+        "mine": sample.id in assigned_to(visit.store, me),
         "assigned": others if named or may_assign else ["somebody"] * len(others),
         "open": opening if named else ["somebody else"] * bool(opening),
         "may_assign": may_assign,
