@@ -64,7 +64,7 @@ def test_the_last_expert_is_kept_out_of_the_review_and_decides(studio: Store, lo
     with pytest.raises(RefusedError, match="leave this one to somebody else, such as ann"):
         studio.act(Edit("s-1", 2, content("Ida")), person("ada"))
     studio.act(Edit("s-1", 2, content("Ida")), person("ann"))
-    at["ann"].send("/samples/s-1", "/samples/s-1/submit")
+    at["ann"].send("/samples/s-1", "/samples/s-1/edit", then="submit")
     assert "Waits for an expert: ada." in at["ann"].page("/samples/s-1")
     at["ada"].send("/samples/s-1", "/samples/s-1/pass")
     studio.act(Standardise("s-1", studio.sample("s-1").version, *PROMPTS), person("ann"))
@@ -105,7 +105,7 @@ def test_two_people_need_one_review_and_no_adjudication(studio: Store, log_in: L
     create(studio)
     studio.act(Select("s-1", 1, "c1"), person("ann"))
     studio.act(Edit("s-1", 2, content("Ida")), person("ann"))
-    at["ann"].send("/samples/s-1", "/samples/s-1/submit")
+    at["ann"].send("/samples/s-1", "/samples/s-1/edit", then="submit")
     at["ada"].send("/samples/s-1", "/samples/s-1/pass")
     studio.act(Standardise("s-1", studio.sample("s-1").version, *PROMPTS), person("ann"))
     assert "Somebody reviews the answer." in at["ann"].page("/samples/s-1")

@@ -272,7 +272,7 @@ def several_are_selected(group: Group, *samples: str) -> None:
             who.hand_over(sample)
         else:
             assert who.send(sample, "Select this draft", "Selected", nth=draft)
-            assert who.send(sample, "Hand to an expert as it is", "Handed to an expert")
+            assert who.send(sample, "Save and hand to an expert", "Handed to an expert")
 
 
 def models_answer(group: Group) -> None:

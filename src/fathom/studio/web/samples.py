@@ -347,11 +347,16 @@ def _is_unchanged(visit: Visit, action: Edit, sample: Sample) -> bool:
     """Whether an edit leaves the sample as its form showed it."""
     standard = proposed_prompts(visit.settings.tasks, sample)
     stored, sent = (
-        replace(content, prompt_thinking=thinking, prompt_answering=answering)
+        replace(content, components=_stripped(content), prompt_thinking=thinking, prompt_answering=answering)
         for content in (sample.content, action.content)
         for thinking, answering in [_own_prompts(content, standard)]
     )
     return action.version == sample.version and sent == stored
+
+
+def _stripped(content: Content) -> tuple[Component, ...]:
+    """Components as forms give them."""
+    return tuple(replace(part, text=text) for part in content.components if (text := part.text.strip()))
 
 
 def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
