@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -101,6 +102,21 @@ def test_another_draft_is_brought_back_or_merged(studio: Store, browser: Any) ->
     assert ann.send("/samples/s-1", "/samples/s-1/merge", candidate="c3").status_code == 409
     assert ann.send("/samples/s-1", "/samples/s-1/merge", candidate="c9").status_code == 404
     assert audit(studio).problems == ()
+
+
+@IN_BOTH
+@pytest.mark.parametrize("form", ["select", "merge"])
+def test_what_was_typed_before_another_draft_comes_is_shown(studio: Store, browser: Any, form: str) -> None:
+    create(studio)
+    ann, page = browser("ann"), "/samples/s-1"
+    ann.send(page, f"{page}/select", candidate="c2")
+    studio.save_draft("ann", "s-1", "edit", 2, json.dumps({"solution": "I typed this.", "component-0": "Ida"}))
+    assert ann.send(page, f"{page}/{form}", candidate="c1").status_code == 303
+    shown = ann.page(page)
+    assert "What you typed and what is stored now" in shown
+    assert '<td class="said">I typed this.</td><td class="said">Find the lamp.</td>' in shown
+    ann.send(page, f"{page}/edit", solution="I typed this.")
+    assert "What you typed" not in ann.page(page)
 
 
 @IN_BOTH

@@ -185,7 +185,8 @@ def act(visit: Visit) -> Response:
         return _merge(visit, visit.store.sample(sample.id), name, form)
     except (RefusedError, RecordError) as error:
         return _refused(visit, visit.store.sample(sample.id), name, form, error)
-    visit.store.drop_drafts(visit.me.name, sample.id)
+    if name != "select" or sample.state != "selected":  # who brings another draft back sees what they had typed
+        visit.store.drop_drafts(visit.me.name, sample.id)
     if name == "none_fits":
         return _next_document(visit, sample)
     if hands_over:
@@ -329,6 +330,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         reasoning="\n".join(line for line in asked[0].splitlines() if line not in same),
         guideline=guideline_of(visit.settings.tasks, sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
+        unsaved=_unsaved(drafts.get("edit"), sample, seen),
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
         empty_rows=max(0, references - len(edited.components)) if references else EMPTY_ROWS,
         summary=task is not None and task.is_summary,
@@ -414,6 +416,13 @@ def _draft(visit: Visit, sample: Sample, name: str) -> Draft | None:
 
 def _restored(draft: Draft | None, sample: Sample) -> Form | None:
     return Form(json.loads(draft.body)) if draft is not None and draft.version == sample.version else None
+
+
+def _unsaved(draft: Draft | None, sample: Sample, seen: Sample) -> list[tuple[str, str, str]]:
+    """What somebody typed about an earlier version and did not save, beside what is stored."""
+    if draft is None or draft.version == sample.version:
+        return []
+    return _differences(_edited(Form(json.loads(draft.body)), seen), seen.content)
 
 
 def _edited(form: Form | None, sample: Sample) -> Content:
