@@ -56,7 +56,7 @@ _SEND = """async ([path, button, chosen, nth]) => {
     const pressed = [...there.querySelectorAll("form button")].filter((one) => one.textContent === button)[nth];
     if (!pressed) return null;
     for (const one of chosen ? pressed.form.querySelectorAll(chosen) : []) one.checked = true;
-    const body = new URLSearchParams(new FormData(pressed.form));
+    const body = new URLSearchParams(new FormData(pressed.form, pressed));
     const after = await page("POST", pressed.form.getAttribute("action"), body);
     return [...after.querySelectorAll(".notice")].map((one) => one.textContent).join("\\n");
 }"""

@@ -381,7 +381,8 @@ def test_the_card_says_how_many_people_reviewed(reviewers: list[tuple[str, ...]]
         replace(made_sample(f"s{at}", (ONE,)), reviews=tuple(Review(name, 1, (), (), "pass") for name in names))
         for at, names in enumerate(reviewers)
     ]
-    assert f"reviewed component by component {words}" in dataset_card(made_collection(*samples, texts=(ONE,)), title="t")
+    card = dataset_card(made_collection(*samples, texts=(ONE,)), title="t")
+    assert f"reviewed component by component {words}" in card
 
 
 def test_evidence_in_recipes_are_spans_of_documents(collection: Collection) -> None:

@@ -7,12 +7,12 @@
                                                              |     |
                         selected <- reconstruct <------------+     +-> accepted
 
-An expert can reject a sample in any state, and lead an accepted one in which a fault is found to ``reconstruct``. Nobody reviews what they wrote or edited; two different people review the
-answer, neither sees the other's review before; an adjudicator is an expert who did neither. Smaller groups have other
-policies (``fathom.studio.policies``), and who is kept for a later step is in ``fathom.studio.staffing``. Where models
-have answered, a review has two steps: verdicts on the components, and only then the models' answers, to find what is
-missing. What is edited after a review goes back to it. Whether a sample may go on as it is, ``fathom.studio.faults``
-says.
+An expert can reject a sample in any state, and lead an accepted one in which a fault is found to ``reconstruct``.
+Nobody reviews what they wrote or edited; two different people review the answer, neither sees the other's review
+before; an adjudicator is an expert who did neither. Smaller groups have other policies (``fathom.studio.policies``),
+and who is kept for a later step is in ``fathom.studio.staffing``. Where models have answered, a review has two steps:
+verdicts on the components, and only then the models' answers, to find what is missing. What is edited after a review
+goes back to it. Whether a sample may go on as it is, ``fathom.studio.faults`` says.
 """
 
 from collections.abc import Callable, Mapping

@@ -216,9 +216,8 @@ def _next_document(visit: Visit, sample: Sample) -> Response:
         for document in visit.store.documents(state="available", language=sample.language)
         if not document.duplicate_of and document.id not in used
     ]
-    chosen = [(document.id,) for document in free if document.bucket == sample.bucket]
-    if several:
-        chosen = list(groups(free, sample.bucket, tolerance=visit.store.intake().tolerance))
+    alone = tuple((document.id,) for document in free if document.bucket == sample.bucket)
+    chosen = groups(free, sample.bucket, tolerance=visit.store.intake().tolerance) if several else alone
     if not chosen:
         return visit.to("/", "no_document")
     action = Create(new_id(), sample.task, sample.language, sample.bucket, chosen[0])
