@@ -56,7 +56,7 @@ _SEND = """async ([path, button, chosen, nth]) => {
     const pressed = [...there.querySelectorAll("form button")].filter((one) => one.textContent === button)[nth];
     if (!pressed) return null;
     for (const one of chosen ? pressed.form.querySelectorAll(chosen) : []) one.checked = true;
-    const body = new URLSearchParams(new FormData(pressed.form));
+    const body = new URLSearchParams(new FormData(pressed.form, pressed));
     const after = await page("POST", pressed.form.getAttribute("action"), body);
     return [...after.querySelectorAll(".notice")].map((one) => one.textContent).join("\\n");
 }"""
@@ -238,12 +238,10 @@ class Actor:
         self._has_evidence(field.replace("component", "component-evidence"))
 
     def hand_over(self, sample: str = "") -> None:
-        """Hands a sample to an expert: as it is, or the form in sight."""
+        """Hands a sample, or the form in sight, to an expert; a form that nobody changed leaves it as it is."""
         if sample:
             self.open(sample)
-            self.do("Hand to an expert as it is", "Handed to an expert")
-        else:
-            self.do("Save and hand to an expert", "Handed to an expert")
+        self.do("Save and hand to an expert", "Handed to an expert")
 
     def begin_review(self, sample: str) -> None:
         """Confirms the standard prompts."""

@@ -60,7 +60,7 @@ class Group:
         for id in re.findall(r'<(?:td|li)><a href="/samples/([^"]+)"', self.at[name].page("/")):
             sample = self.store.sample(id)
             self.try_wrong_turns(sample)
-            offered = Forms(self.at[name].page(f"/samples/{id}")).found
+            offered = offered_at(self.at[name], sample)
             forms = {action.rpartition("/")[2] for action in offered if action.startswith(f"/samples/{id}/")}
             form = next((form for form in ONWARD if form in forms), "")
             assert form, f"the queue of {name} has {id} ({sample.state}), and its page offers {sorted(forms)}"
@@ -77,9 +77,11 @@ class Group:
         first_round = sample.round == 1
         if form == "select":
             fields["candidate"] = "c1"
-        elif form == "submit" and self.edited and not sample.writers:
+        elif form == "submit" and f"/samples/{sample.id}/edit" in offered:
             form = "edit"
-            fields |= {"then": "submit", "rationale": f"It needs one passage, says {name}."}
+            fields["then"] = "submit"
+            if self.edited and not sample.writers:
+                fields["rationale"] = f"It needs one passage, says {name}."
         elif form == "pass" and number % 4 == 1 and not sample.rulings:
             form = "return"
             fields["reason"] = "Say when."
@@ -104,7 +106,7 @@ class Group:
             if situation in self.tried:
                 continue
             self.tried.add(situation)
-            offered = Forms(browser.page(f"/samples/{sample.id}")).found
+            offered = offered_at(browser, sample)
             expected = {f"/samples/{sample.id}/{form}" for form in FORMS} - set(offered)
             if f"/samples/{sample.id}/pass" in offered:
                 expected.discard(f"/samples/{sample.id}/return")
@@ -117,6 +119,15 @@ class Group:
                 assert status in REFUSED, (name, action, sample.state, status)
                 self.wrong_turns += 1
         assert self.store.sample(sample.id) == sample
+
+
+def offered_at(browser: Browser, sample: Sample) -> dict[str, dict[str, str]]:
+    """The forms of a page; that for edits also hands the sample over."""
+    place = f"/samples/{sample.id}"
+    offered = Forms(browser.page(place)).found
+    if sample.state in ("selected", "revision") and f"{place}/edit" in offered:
+        offered[f"{place}/submit"] = offered[f"{place}/edit"]
+    return offered
 
 
 def group_of(store: Store, policy: PolicyName, roles: Mapping[str, Role], *, edited: bool = True) -> Group:

@@ -86,12 +86,12 @@ def create(store: Store, id: str = "s-1") -> Sample:
     return store.act(Create(id, "qa", "en", 8192, (DOCUMENT,), candidates), OPERATOR)
 
 
-def to_answer_review(store: Store, id: str = "s-1") -> Sample:
-    """A sample that awaits two reviews, selected by ann and passed by eve."""
+def to_answer_review(store: Store, id: str = "s-1", expert: str = "eve") -> Sample:
+    """A sample that awaits two reviews, selected by ann and passed by an expert."""
     now = create(store, id)
     now = store.act(Select(id, now.version, "c1", seconds=60.0), person("ann"))
     now = store.act(SubmitForReview(id, now.version), person("ann"))
-    now = store.act(ExpertPass(id, now.version, seconds=120.0), person("eve"))
+    now = store.act(ExpertPass(id, now.version, seconds=120.0), person(expert))
     return store.act(Standardise(id, now.version, *prompts(now.content.question), seconds=5.0), person("ann"))
 
 

@@ -79,8 +79,18 @@ def test_nobody_learns_from_assignments_who_reviews(studio: Store, browser: Any)
     assert "Assigned to somebody, somebody." in eve.page("/samples/s-1")
     assert "Assigned to you." in bo.page("/samples/s-1")
     assert "somebody; somebody" in eve.page("/")
+    for name in ("bo", "ed"):
+        with pytest.raises(RefusedError, match="needs the role administrator"):
+            release(studio, sample, name, person("eve"))
     studio.act(review(sample), person("bo"))
+    assert assigned_to(studio, "bo") == []
+    assert "Assigned to you." not in bo.page("/samples/s-1")
+    assert "Assigned to somebody, somebody." in eve.page("/samples/s-1"), "its end would tell who has reviewed"
     assign(studio, sample, "bo", person("ada"))  # is not refused: that would tell who has reviewed
+    now = studio.act(review(sample, good=False), person("cy"))
+    assert now.state == "adjudication"
+    with pytest.raises(RefusedError, match="names are hidden now"):
+        release(studio, now, "ed", person("ada"))
 
 
 @IN_BOTH
@@ -135,6 +145,21 @@ def test_the_queue_is_searched_and_filtered(studio: Store, browser: Any) -> None
     assert rows(bo.page("/"))[0] == "s-3"
     assert rows(bo.page("/?assigned=me")) == ["s-3"]
     assert rows(browser("ann").page("/"))[-1] == "s-3", "what others have comes last"
+
+
+@IN_BOTH
+def test_assigned_samples_come_first_and_every_sample_is_on_one_page(
+    studio: Store, browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"s-{number}" for number in range(1, 6)]
+    for id in ids:
+        create(studio, id)
+    for id in ("s-4", "s-5"):
+        assign(studio, studio.sample(id), "bo", person("bo"))
+    monkeypatch.setattr("fathom.studio.web.samples.SHOWN", 3)
+    bo = browser("bo")
+    assert rows(bo.page("/")) == ["s-4", "s-5", "s-1"]
+    assert rows(bo.page("/?offset=3")) == ["s-2", "s-3"]
 
 
 @IN_BOTH

@@ -31,7 +31,7 @@ from fathom.studio.exports import (
 )
 from fathom.studio.imports import read_import
 from fathom.studio.suites import recipes_of, write_suite
-from fathom.studio.types import Evidence, Sample
+from fathom.studio.types import Evidence, Review, Sample
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.length import render
@@ -363,8 +363,26 @@ def test_the_card_has_the_metadata_of_the_hub_and_escapes_names(collection: Coll
     assert "[x](y)" not in body
     assert "5 samples over 3 documents" in body
     assert "audited later: 1" in body
+    assert "component by 0 people (5); audited" in body
     assert "| T3.2 Single-Hop Fact QA | en | 1 |" in body
     assert CARD == "README.md"
+
+
+@pytest.mark.parametrize(
+    ("reviewers", "words"),
+    [
+        ([("bo", "cy"), ("bo", "cy")], "by two people who did not see each other's verdicts;"),
+        ([("bo",), ("cy",)], "by one person who did not write it;"),
+        ([("bo",), ("cy", "bo"), ("bo",)], "by 1 person (2), 2 people (1);"),
+    ],
+)
+def test_the_card_says_how_many_people_reviewed(reviewers: list[tuple[str, ...]], words: str) -> None:
+    samples = [
+        replace(made_sample(f"s{at}", (ONE,)), reviews=tuple(Review(name, 1, (), (), "pass") for name in names))
+        for at, names in enumerate(reviewers)
+    ]
+    card = dataset_card(made_collection(*samples, texts=(ONE,)), title="t")
+    assert f"reviewed component by component {words}" in card
 
 
 def test_evidence_in_recipes_are_spans_of_documents(collection: Collection) -> None:

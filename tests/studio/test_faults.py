@@ -33,6 +33,7 @@ from fathom.studio.types import (
     ExpertPass,
     ExpertReturn,
     Reconstruct,
+    Reopen,
     Sample,
     Select,
     Standardise,
@@ -221,6 +222,35 @@ def test_the_finding_cannot_be_done_again(store: Store) -> None:
 
 
 @IN_BOTH
+def test_two_empty_prompts_are_confirmed_as_the_standard_ones(store: Store) -> None:
+    begun(store, STANDARD)
+    do(store, "ann", SubmitForReview)
+    passed = do(store, "eve", ExpertPass)
+    now = do(store, "ann", Standardise, "", " ")
+    assert now.state == "answer_review"
+    assert (now.content.prompt_thinking, now.content.prompt_answering) == proposed_prompts(TASKS, passed)
+    assert audit(store).problems == ()
+
+
+@IN_BOTH
+def test_prompts_that_nobody_changed_are_no_writing(store: Store) -> None:
+    begun(store, replace(STANDARD, prompt_thinking="", prompt_answering=""))
+    do(store, "ann", SubmitForReview)
+    passed = do(store, "eve", ExpertPass)
+    people = People(store, hasher=quick_hasher())
+    people.set_password("ann", PASSWORD)
+    ann = Browser(make_app(store, people, Settings(tasks=TASKS))).log_in("ann")
+    thinking, answering = proposed_prompts(TASKS, passed)
+    shown: dict[str, Any] = {"version": passed.version, "prompt_thinking": thinking, "prompt_answering": answering}
+    for then in ("submit", ""):
+        refused = ann.post("/samples/s-1/edit", **shown, then=then)
+        assert refused.status_code == 409
+        assert "nothing was changed" in refused.text
+    assert store.sample("s-1").writers == passed.writers
+    assert ann.post("/samples/s-1/edit", **shown | {"prompt_thinking": f"{thinking} Think."}).status_code == 303
+
+
+@IN_BOTH
 def test_a_question_without_options_is_handed_to_nobody(store: Store) -> None:
     begun(store, written("Who lit the lamp?", "Ida"), task=QA)
     with pytest.raises(FaultyError, match="no options") as refused:
@@ -265,6 +295,26 @@ def test_a_faulty_sample_of_an_earlier_version_opens_and_only_leads_back(
     with pytest.raises(FaultyError, match="lacks an answer"):
         do(store, name, *onward)
     assert do(store, name, *back).version == 4 - (state == "answer_review")
+
+
+@IN_BOTH
+@pytest.mark.parametrize("state", ["accepted", "audited"])
+def test_an_expert_opens_an_accepted_sample_with_a_fault_again(store: Store, state: Any) -> None:
+    done = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), state, 3, FAULTY, "ann", writers=("ann", "eve"))
+    put(store, replace(done, policy="two"))
+    people = People(store, hasher=quick_hasher())
+    app = make_app(store, people, Settings(tasks=TASKS))
+    for name in ("ann", "eve"):
+        people.set_password(name, PASSWORD)
+    assert "An expert can open it again." in Browser(app).log_in("ann").page("/samples/s-1")
+    with pytest.raises(RefusedError, match="needs the role expert"):
+        do(store, "ann", Reopen)
+    assert Browser(app).log_in("eve").send("/samples/s-1", "/samples/s-1/reopen").status_code == 303
+    assert store.sample("s-1").state == "reconstruct"
+    assert do(store, "ann", Reconstruct).state == "selected"
+    put(store, replace(done, id="s-2", content=ANSWER))
+    with pytest.raises(RefusedError, match="it has no fault"):
+        do(store, "eve", Reopen, id="s-2")
 
 
 @IN_BOTH

@@ -91,6 +91,16 @@ def test_documents_that_are_there_are_proposed(browser: Any, studio: Store) -> N
     assert "No document is available in: en 16k." in page
 
 
+def test_the_page_says_which_audits_nobody_here_can_do(browser: Any, studio: Store, people: People) -> None:
+    for name in ("eve", "ed"):
+        people.change(name, active=False)
+    studio.set_policy("two")
+    studio.act(review(to_answer_review(studio, expert="ada")), person("ada"))
+    assert "waiting for an audit: 1, 1 of which nobody here can audit" in browser("ann").page("/progress")
+    people.change("eve", active=True)
+    assert "nobody here can audit" not in browser("ann").page("/progress")
+
+
 @pytest.mark.slow
 def test_the_queue_of_audits(browser: Any, studio: Store) -> None:
     accepted(studio)

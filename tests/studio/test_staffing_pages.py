@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from command_line import Call
 from fathom.studio.auditing import audit
+from fathom.studio.lists import ListQuery
 from fathom.studio.people import People
 from fathom.studio.states import RefusedError
 from fathom.studio.store import Store
@@ -24,6 +26,7 @@ from studio_stores import (
     content,
     create,
     person,
+    prompts,
     quick_hasher,
     review,
     to_answer_review,
@@ -31,6 +34,7 @@ from studio_stores import (
 )
 
 place = pytest.fixture(usual_place)
+PROMPTS = prompts("Who lit the lamp?")
 LogIn = Callable[..., dict[str, Browser]]
 
 
@@ -60,12 +64,12 @@ def test_the_last_expert_is_kept_out_of_the_review_and_decides(studio: Store, lo
     with pytest.raises(RefusedError, match="leave this one to somebody else, such as ann"):
         studio.act(Edit("s-1", 2, content("Ida")), person("ada"))
     studio.act(Edit("s-1", 2, content("Ida")), person("ann"))
-    at["ann"].send("/samples/s-1", "/samples/s-1/submit")
+    at["ann"].send("/samples/s-1", "/samples/s-1/edit", then="submit")
     assert "Waits for an expert: ada." in at["ann"].page("/samples/s-1")
     at["ada"].send("/samples/s-1", "/samples/s-1/pass")
-    studio.act(Standardise("s-1", studio.sample("s-1").version, "Think.", "Say."), person("ann"))
+    studio.act(Standardise("s-1", studio.sample("s-1").version, *PROMPTS), person("ann"))
     assert "/samples/s-1" not in at["ada"].page("/")
-    assert "you are the last one who could do a later step" in at["ada"].page("/samples/s-1")
+    assert "You are the last one who could do a later step" in at["ada"].page("/samples/s-1")
     sample = studio.sample("s-1")
     with pytest.raises(RefusedError, match="somebody who has not reviewed it"):
         studio.act(review(sample), person("ada"))
@@ -101,9 +105,9 @@ def test_two_people_need_one_review_and_no_adjudication(studio: Store, log_in: L
     create(studio)
     studio.act(Select("s-1", 1, "c1"), person("ann"))
     studio.act(Edit("s-1", 2, content("Ida")), person("ann"))
-    at["ann"].send("/samples/s-1", "/samples/s-1/submit")
+    at["ann"].send("/samples/s-1", "/samples/s-1/edit", then="submit")
     at["ada"].send("/samples/s-1", "/samples/s-1/pass")
-    studio.act(Standardise("s-1", studio.sample("s-1").version, "Think.", "Say."), person("ann"))
+    studio.act(Standardise("s-1", studio.sample("s-1").version, *PROMPTS), person("ann"))
     assert "Somebody reviews the answer." in at["ann"].page("/samples/s-1")
     assert studio.act(review(studio.sample("s-1"), good=False), person("ada")).state == "reconstruct"
     at["ann"].send("/samples/s-1", "/samples/s-1/reconstruct")
@@ -135,3 +139,17 @@ def test_init_chooses_a_policy_and_the_command_changes_it(call: Call, monkeypatc
     with closing(Store("studio-store")) as store:
         assert store.staff().policy == "three"
         assert audit(store).problems == ()
+
+
+@IN_BOTH
+def test_what_somebody_is_kept_from_leaves_no_gap_in_their_queue(studio: Store, log_in: LogIn) -> None:
+    log_in("ann", "bo", "cy")
+    studio.set_policy("four")
+    for id in ("s-1", "s-2", "s-3"):
+        to_answer_review(studio, id, expert="ada")
+    create(studio, "s-4")
+    create(studio, "s-5")
+    asked = ListQuery(("drafted", "answer_review"), waiting_for="ada", limit=1)
+    assert [one.id for one in studio.matches(asked)] == ["s-4"]
+    assert [one.id for one in studio.matches(replace(asked, offset=1))] == ["s-5"]
+    assert [one.id for one in studio.matches(replace(asked, waiting_for="bo"))] == ["s-1"]

@@ -31,6 +31,7 @@ from fathom.studio.types import (
     Prediction,
     Reconstruct,
     Reject,
+    Reopen,
     ReviewDocument,
     Sample,
     Select,
@@ -71,6 +72,7 @@ def made(kind: type[Action], sample: Sample) -> Action:
         SubmitReview: lambda _: SubmitReview(id, version, (RIGHT,) * parts, (), "pass"),
         Adjudicate: lambda _: Adjudicate(id, version, "accept", "the first is right"),
         Reconstruct: lambda _: Reconstruct(id, version),
+        Reopen: lambda _: Reopen(id, version),
         Reject: lambda _: Reject(id, version, "no"),
         Audit: lambda _: Audit(id, version, "pass"),
     }
@@ -140,12 +142,14 @@ FOLLOWS: dict[tuple[State, type[Action]], State] = {
     ("adjudication", Adjudicate): "accepted",
     ("reconstruct", Reconstruct): "selected",
     ("accepted", Audit): "audited",
+    ("accepted", Reopen): "reconstruct",
+    ("audited", Reopen): "reconstruct",
     **{(state, kind): state for state in STATES if state != "rejected" for kind in (AddPredictions, SetDifficulty)},
     **{(state, Reject): "rejected" for state in STATES if state != "rejected"},
 }
 LEAST = {
     ExpertPass: "expert", ExpertReturn: "expert", Adjudicate: "expert", Reject: "expert", Audit: "expert",
-    SetDifficulty: "administrator",
+    SetDifficulty: "administrator", Reopen: "expert",
 }  # fmt: skip
 RANK = {"reader": 0, "annotator": 1, "expert": 2, "administrator": 3}
 

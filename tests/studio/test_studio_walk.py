@@ -272,7 +272,7 @@ def several_are_selected(group: Group, *samples: str) -> None:
             who.hand_over(sample)
         else:
             assert who.send(sample, "Select this draft", "Selected", nth=draft)
-            assert who.send(sample, "Hand to an expert as it is", "Handed to an expert")
+            assert who.send(sample, "Save and hand to an expert", "Handed to an expert")
 
 
 def models_answer(group: Group) -> None:
@@ -406,7 +406,7 @@ def the_samples_become_a_benchmark(call: Call) -> None:
         done(call, "report", *runs, "--out", f"{runs[0]}.html")
         page = Path(f"{runs[0]}.html").read_text("utf-8")
         assert all(model in page for model in BASELINES.split(","))
-    assert "11 samples and 6 documents follow" in done(call, "studio", "audit")
+    assert "from which follow 11 samples and 6 documents" in done(call, "studio", "audit")
     assert "accepted" in done(call, "studio", "stats")
 
 

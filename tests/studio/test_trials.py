@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from fathom.studio.auditing import audit
 from fathom.studio.people import People
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.trials import TRIAL, read_trial, to_try, trial_counts
-from fathom.studio.types import AddCandidates, Candidate, Create, Select, StudioDocument
+from fathom.studio.types import AddCandidates, Candidate, Create, NoneFits, Reject, Select, StudioDocument
 from fathom.studio.web.app import make_app
-from fathom.studio.work import predict_samples
+from fathom.studio.work import DraftPlan, planned, predict_samples
 from made_studio import TASKS, made_document, made_sample, made_text
 from studio_browser import Browser
 from studio_stores import (
@@ -104,6 +105,21 @@ def test_another_draft_is_brought_back_or_merged(studio: Store, browser: Any) ->
 
 
 @IN_BOTH
+@pytest.mark.parametrize("form", ["select", "merge"])
+def test_what_was_typed_before_another_draft_comes_is_shown(studio: Store, browser: Any, form: str) -> None:
+    create(studio)
+    ann, page = browser("ann"), "/samples/s-1"
+    ann.send(page, f"{page}/select", candidate="c2")
+    studio.save_draft("ann", "s-1", "edit", 2, json.dumps({"solution": "I typed this.", "component-0": "Ida"}))
+    assert ann.send(page, f"{page}/{form}", candidate="c1").status_code == 303
+    shown = ann.page(page)
+    assert "What you typed and what is stored now" in shown
+    assert '<td class="said">I typed this.</td><td class="said">Find the lamp.</td>' in shown
+    ann.send(page, f"{page}/edit", solution="I typed this.")
+    assert "What you typed" not in ann.page(page)
+
+
+@IN_BOTH
 def test_where_no_draft_fits_the_next_document_comes(studio: Store, browser: Any) -> None:
     more = StudioDocument("d2", "The boat", "en", "made", "CC0", 700, 8192, "available")
     studio.add_document(more, "The boat left at noon.")
@@ -122,3 +138,40 @@ def test_where_no_draft_fits_the_next_document_comes(studio: Store, browser: Any
     to_answer_review(studio, "s-8")
     assert "/samples/s-8/none_fits" not in bo.forms("/samples/s-8")
     assert audit(studio).problems == ()
+
+
+def add(studio: Store, *ids: str, tokens: int, bucket: int) -> None:
+    for id in ids:
+        document = StudioDocument(id, id, "en", "made", "CC0", tokens, bucket, "available")
+        studio.add_document(document, f"The boat {id} left at noon.")
+
+
+@IN_BOTH
+def test_where_no_draft_fits_the_next_sample_is_as_long_and_has_as_many_documents(studio: Store, browser: Any) -> None:
+    add(studio, "a", "b", tokens=300, bucket=0)
+    add(studio, *"cdefgh", tokens=2700, bucket=0)
+    studio.act(Create("s-1", "qa", "en", 0, ("a",)), person("ann"))
+    studio.act(Create("s-2", "qa", "en", 8192, ("c", "d", "e")), person("ann"))
+    create(studio, "s-8")
+    bo = browser("bo")
+
+    def next_of(id: str) -> str:
+        to: str = bo.send(f"/samples/{id}", f"/samples/{id}/none_fits").headers["location"]
+        return to.removeprefix("/samples/").removesuffix("?done=none_fits")
+
+    begun = studio.sample(next_of("s-1"))
+    assert (begun.bucket, begun.documents) == (0, ("b",)), "not one that is in a bucket"
+    group = studio.sample(next_of("s-2"))
+    assert group.bucket == 8192
+    assert {"f", "g", "h"} <= set(group.documents) <= set("abfgh")
+    assert next_of(group.id) == "/?done=no_document"
+
+
+def test_a_document_on_which_no_draft_fitted_is_not_the_next_one_of_its_task(studio: Store) -> None:
+    add(studio, "d1", "d2", tokens=700, bucket=8192)
+    plans = [DraftPlan("T5.2", bucket=8192, seed=seed) for seed in range(8)]
+    task = planned(plans[0], studio, TASKS)[0].task
+    for id, end in (("s-1", NoneFits("s-1", 1)), ("s-2", Reject("s-2", 1, "no"))):
+        studio.act(Create(id, task, "en", 8192, (f"d{id[-1]}",)), person("ann"))
+        studio.act(end, person("eve"))
+    assert {planned(plan, studio, TASKS)[0].documents for plan in plans} == {("d2",)}

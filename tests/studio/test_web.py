@@ -228,7 +228,7 @@ def test_changed_prompts_go_to_the_expert_and_who_changed_them_has_written(brows
     create(store)
     ann, eve, page = browser("ann"), browser("eve"), "/samples/s-1"
     ann.send(page, f"{page}/select")
-    ann.send(page, f"{page}/submit")
+    ann.send(page, f"{page}/edit", then="submit")
     assert "What models are asked" in eve.page(page)
     eve.send(page, f"{page}/pass")
     form = ann.forms(page)[f"{page}/standardise"]

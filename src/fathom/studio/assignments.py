@@ -13,7 +13,7 @@ from sqlalchemy import delete, insert, literal, select, union_all
 from fathom.server.database import clear_errors
 from fathom.studio.schema import assignments, openings, samples
 from fathom.studio.staffing import Staff, can_go_on
-from fathom.studio.states import RefusedError, check_right
+from fathom.studio.states import DECIDED_BY_OTHERS, RefusedError, check_right
 from fathom.studio.store import Store
 from fathom.studio.types import Person, Role, Sample
 
@@ -69,16 +69,22 @@ def release(store: Store, sample: Sample, name: str, by: Person) -> None:
         by: Who ends it.
 
     Raises:
-        RefusedError: It is that of somebody else, and they are no expert.
+        RefusedError: It is that of somebody else, and they may not assign the sample to others.
     """
-    check_right("annotator" if name == by.name else "expert", by, operator=True)
+    check_right("annotator" if name == by.name else assigning_role(sample), by, operator=True)
+    if sample.state == "adjudication" and name != by.name:
+        raise RefusedError(f"sample {sample.id}: names are hidden now; only {name[:64]} ends this assignment")
     with clear_errors(), store.engine.begin() as connection:
         connection.execute(delete(assignments).filter_by(sample=sample.id, person=name))
 
 
 def assigned_to(store: Store, name: str) -> list[str]:
-    """Ids of the samples that somebody has assigned now."""
-    query = select(assignments.c.sample).join(samples, _CURRENT).where(assignments.c.person == name)
+    """Ids of the samples that somebody has assigned now and has not reviewed or decided on yet.
+
+    Others still see the assignment then: its end would tell them who has reviewed.
+    """
+    done = samples.c.involved.contains(f"|{name}|", autoescape=True) & samples.c.state.in_(DECIDED_BY_OTHERS)
+    query = select(assignments.c.sample).join(samples, _CURRENT).where(assignments.c.person == name, ~done)
     return [row.sample for row in store.rows(query.order_by(assignments.c.sample))]
 
 

@@ -304,9 +304,8 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
         f"---\n{front}\n---",
         f"# {_escaped(title)}",
         _escaped(about) or "Questions about long texts with reference answers.",
-        f"{several(len(samples), 'sample')} over {several(len(used), 'document')}, made with `fathom studio`: every "
-        "answer was reviewed component by component by two people who did not see each other's verdicts; audited "
-        f"later: {audited:,}.",
+        f"{several(len(samples), 'sample')} over {several(len(used), 'document')}, made with `fathom studio`. "
+        f"{_reviewed_by(samples)}; audited later: {audited:,}.",
         "## Samples",
         f"| task | language | {' | '.join(map(format_length, lengths))} |\n| --- | --- |{' --: |' * len(lengths)}\n"
         + "\n".join(rows),
@@ -319,6 +318,18 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
         f"- `{SAMPLES}`, `{DOCUMENTS}`: everything, with evidence; `fathom studio import` reads both",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _reviewed_by(samples: Sequence[Sample]) -> str:
+    """How many people reviewed the answers."""
+    counts = Counter(len({review.reviewer for review in sample.current_reviews}) for sample in samples)
+    if set(counts) == {2}:
+        who = "two people who did not see each other's verdicts"
+    elif set(counts) == {1}:
+        who = "one person who did not write it"
+    else:
+        who = ", ".join(f"{several(people, 'person', 'people')} ({counts[people]:,})" for people in sorted(counts))
+    return f"Every answer was reviewed component by component by {who}"
 
 
 def _size(count: int) -> str:

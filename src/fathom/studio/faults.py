@@ -7,7 +7,7 @@ exported; imports and drafts name them.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from fathom.benchmarks.pro.official import fold
@@ -130,6 +130,14 @@ def faults_against(
                 return (Fault("prompts", what, "hand them to an expert, as an edit, or take the reviewed ones"),)
             return faults_of_sample(after, tasks)
     return ()
+
+
+def with_standard_prompts(action: Standardise, sample: Sample, tasks: Mapping[str, StudioTask]) -> Standardise:
+    """An action with the standard prompts where both are empty."""
+    if action.prompt_thinking.strip() or action.prompt_answering.strip():
+        return action
+    thinking, answering = proposed_prompts(tasks, sample)
+    return replace(action, prompt_thinking=thinking, prompt_answering=answering)
 
 
 def reviewed_prompts(sample: Sample) -> tuple[str, str]:

@@ -19,6 +19,8 @@ MOST_KEPT = 256
 """Lists that are kept until the next action."""
 MOST_WORDS = 8
 """Words of a search that count."""
+MOST_IDS = 1000
+"""Ids that are given to one query; databases limit them."""
 _HEAD = select(head.c.hash)
 
 
@@ -60,6 +62,7 @@ class ListQuery:
         bucket: Only of this length.
         waiting_for: Without those that this person may not decide on; those that they selected come first.
         ids: Only these.
+        without: Without these.
         words: Only with all these words at the beginning of the question, in any case, or with this id.
         offset: How many to leave out.
         limit: Maximum length of the list.
@@ -71,6 +74,7 @@ class ListQuery:
     bucket: int = 0
     waiting_for: str = ""
     ids: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     words: str = ""
     offset: int = 0
     limit: int = 50
@@ -122,6 +126,8 @@ def listed(connection: Connection, asked: ListQuery) -> list[ListedSample]:
     chosen = [samples.c[name] == value for name, value in wanted.items() if value]
     if asked.ids:
         chosen.append(samples.c.id.in_(asked.ids))
+    if asked.without:
+        chosen.append(samples.c.id.not_in(asked.without))
     for word in asked.words.split()[:MOST_WORDS]:
         chosen.append(samples.c.title.icontains(word, autoescape=True) | (samples.c.id == word))
     if asked.waiting_for:
@@ -157,9 +163,21 @@ def stuck(connection: Connection) -> list[ListedSample]:
 
 def _waiting(connection: Connection, asked: ListQuery, chosen: list[ColumnElement[bool]]) -> list[ListedSample]:
     """Samples that wait for somebody: their own ones first, without those that others must decide on."""
+    most = read = asked.offset + asked.limit
+    while True:
+        rows = _undecided(connection, asked, chosen, read)
+        left = _without_kept(connection, rows, asked.waiting_for)
+        if len(left) >= most or len(rows) < read:
+            return left[asked.offset : most]
+        read *= 2
+
+
+def _undecided(
+    connection: Connection, asked: ListQuery, chosen: list[ColumnElement[bool]], most: int
+) -> list[ListedSample]:
+    """The first samples of a list of those on which somebody may decide."""
     name = asked.waiting_for
     involved = samples.c.involved.contains(f"|{name}|", autoescape=True) & samples.c.state.in_(DECIDED_BY_OTHERS)
-    most = asked.offset + asked.limit
     mine = _list(samples.c.author == name, samples.c.state.in_(asked.states), ~involved, *chosen).limit(most)
     rows = list(connection.execute(mine))
     if len(rows) < most:
@@ -173,7 +191,7 @@ def _waiting(connection: Connection, asked: ListQuery, chosen: list[ColumnElemen
             for row in connection.execute(_list(samples.c.state == state, *others).limit(most - len(rows)))
         ]
         rows += sorted(rest, key=lambda row: (row.updated, row.id))
-    return _without_kept(connection, [_sample_of(row) for row in rows[asked.offset : most]], name)
+    return [_sample_of(row) for row in rows[:most]]
 
 
 def _without_kept(connection: Connection, rows: list[ListedSample], name: str) -> list[ListedSample]:
@@ -183,7 +201,8 @@ def _without_kept(connection: Connection, rows: list[ListedSample], name: str) -
     me = next((person for person in present.people if person.name == name), None)
     if not ids or not present.policy or me is None:
         return rows
-    bodies = connection.execute(select(samples.c.body).where(samples.c.id.in_(ids))).scalars()
+    chosen = (samples.c.id.in_(ids[at : at + MOST_IDS]) for at in range(0, len(ids), MOST_IDS))
+    bodies = (body for part in chosen for body in connection.execute(select(samples.c.body).where(part)).scalars())
     kept = {
         sample.id
         for sample in (from_json(Sample, body) for body in bodies)

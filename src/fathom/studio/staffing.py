@@ -227,7 +227,11 @@ def _after(sample: Sample, kind: type[Action], name: str) -> Sample:
     review = Review(name, sample.round, (), (), "problem")
     effects: dict[type[Action], Callable[[], Sample]] = {
         Write: lambda: replace(sample, writers=(*sample.writers, name)),
-        Edit: lambda: replace(sample, writers=(*sample.writers, name)),
+        Edit: lambda: replace(
+            sample,
+            writers=(*sample.writers, name),
+            state="revision" if sample.state == "standardised" else sample.state,
+        ),
         SubmitVerdicts: lambda: replace(sample, first_verdicts=(*sample.first_verdicts, review)),
         SubmitReview: lambda: replace(sample, reviews=(*sample.reviews, review)),
         Audit: lambda: replace(

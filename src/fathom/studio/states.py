@@ -7,12 +7,12 @@
                                                              |     |
                         selected <- reconstruct <------------+     +-> accepted
 
-An expert can reject a sample in any state. Nobody reviews what they wrote or edited; two different people review the
-answer, neither sees the other's review before; an adjudicator is an expert who did neither. Smaller groups have other
-policies (``fathom.studio.policies``), and who is kept for a later step is in ``fathom.studio.staffing``. Where models
-have answered, a review has two steps: verdicts on the components, and only then the models' answers, to find what is
-missing. What is edited after a review goes back to it. Whether a sample may go on as it is, ``fathom.studio.faults``
-says.
+An expert can reject a sample in any state, and lead an accepted one in which a fault is found to ``reconstruct``.
+Nobody reviews what they wrote or edited; two different people review the answer, neither sees the other's review
+before; an adjudicator is an expert who did neither. Smaller groups have other policies (``fathom.studio.policies``),
+and who is kept for a later step is in ``fathom.studio.staffing``. Where models have answered, a review has two steps:
+verdicts on the components, and only then the models' answers, to find what is missing. What is edited after a review
+goes back to it. Whether a sample may go on as it is, ``fathom.studio.faults`` says.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,6 +41,7 @@ from fathom.studio.types import (
     Prediction,
     Reconstruct,
     Reject,
+    Reopen,
     Review,
     ReviewDocument,
     Role,
@@ -160,6 +161,7 @@ RULES: Mapping[type[Action], _Rule] = {
     SubmitReview: _Rule(_in("answer_review"), "annotator", _any(_wrote, _reviewed, _unjudged)),
     Adjudicate: _Rule(_in("adjudication"), "expert", _any(_wrote, _judged, _ruled)),
     Reconstruct: _Rule(_in("reconstruct"), "annotator"),
+    Reopen: _Rule(DONE, "expert"),
     Reject: _Rule(_LIVE, "expert"),
     Audit: _Rule(_in("accepted"), "expert", _any(_wrote, _judged, _ruled)),
 }
@@ -278,6 +280,8 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             return _ruling(sample, "accepted" if action.decision == "accept" else "reconstruct", ruling)
         case Reconstruct():
             return _next(sample, "selected", round=sample.round + 1, policy=action.policy)
+        case Reopen():
+            return _next(sample, "reconstruct")
         case Reject():
             _check_reason(sample, action.reason)
             return _ruling(sample, "rejected", Ruling(by, "rejection", sample.round, "reject", action.reason, at))

@@ -27,7 +27,7 @@ from sqlalchemy.exc import IntegrityError
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
-from fathom.studio.faults import Fault, faults_against
+from fathom.studio.faults import Fault, faults_against, faults_of_sample, with_standard_prompts
 from fathom.studio.lists import HeadCache, ListedSample, ListQuery
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, from_json, from_record
@@ -70,11 +70,13 @@ from fathom.studio.types import (
     Person,
     PolicyName,
     Reconstruct,
+    Reopen,
     ReviewDocument,
     Sample,
     SetIntake,
     SetPerson,
     SetPolicy,
+    Standardise,
     State,
     StudioDocument,
 )
@@ -165,11 +167,15 @@ class Store(Database):
                 staff = lists.staff(connection)
                 if isinstance(checked, Create | Reconstruct):
                     checked = replace(checked, policy=staff.policy)
+                if isinstance(checked, Standardise) and before is not None:
+                    checked = with_standard_prompts(checked, before, self.tasks)
                 entry = new_entry(end, now(), by.name, checked)
                 try:
                     person = _person(connection, by)
                     after = apply(before, checked, person, entry.at)
                     check_staff(before, checked, person, staff)
+                    if isinstance(checked, Reopen) and not (before and faults_of_sample(before, self.tasks)):
+                        raise RefusedError(f"sample {after.id}: it has no fault; audit it if something is wrong")
                     if faults := faults_against(before, checked, after, self.tasks):
                         raise FaultyError(after, faults)
                 except (StaleError, RefusedError):

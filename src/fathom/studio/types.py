@@ -508,6 +508,13 @@ class Reconstruct(SampleAction):
 
 
 @dataclass(frozen=True, slots=True)
+class Reopen(SampleAction):
+    """Leads an accepted sample with a fault to another round; the store refuses it for one without a fault."""
+
+    words: ClassVar = ActionWords("opened it again", "reopen", "It can be mended in the next round.", stays=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Reject(SampleAction):
     """An expert rejects the sample."""
 
@@ -615,6 +622,7 @@ Action: TypeAlias = (
     | SubmitReview
     | Adjudicate
     | Reconstruct
+    | Reopen
     | Reject
     | Audit
 )

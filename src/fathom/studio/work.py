@@ -226,7 +226,7 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     task = find_task(tasks, plan.task)
     if plan.samples < 1:
         raise FathomError(f"`samples` {plan.samples}: expected at least 1")
-    used = Counter(id for sample in store.samples() for id in sample.documents if sample.state != "rejected")
+    used = Counter(id for sample in store.samples() for id in sample.documents if _uses(sample, task.name))
     available = store.documents(state="available", language=plan.language)
     choices = _choices(plan, available, store.intake().tolerance)
     if not choices:
@@ -246,6 +246,12 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
         used.update(documents)
         samples.append(Sample(new_id(), task.name, plan.language, plan.bucket, documents))
     return samples
+
+
+def _uses(sample: Sample, task: str) -> bool:
+    """Whether a sample uses its documents; one of the same task also if no draft fitted, not if it was rejected."""
+    closed = sample.state == "rejected"
+    return not closed or (sample.task == task and not any(ruling.kind == "rejection" for ruling in sample.rulings))
 
 
 def _lengths(available: Sequence[StudioDocument]) -> str:

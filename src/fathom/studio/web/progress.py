@@ -53,6 +53,7 @@ def progress_page(visit: Visit) -> Response:
     spent = visit.histories.cached(("efforts", hourly), lambda all_: efforts(all_, hourly=hourly))
     inside, outside = cells[: len(design.cells())], cells[len(design.cells()) :]
     available = visit.store.available()
+    drawn, histories, experts = audits_of(visit), visit.histories.all(), visit.store.staff().names("expert")
     wanted = {(cell.language, cell.bucket) for cell in inside if cell.to_begin}
     return visit.page(
         "progress",
@@ -70,7 +71,8 @@ def progress_page(visit: Visit) -> Response:
         total=total(spent),
         hourly=hourly,
         agreed=visit.histories.cached("agreements", lambda all_: agreements(pairs_of(all_), design.seed)),
-        audits=audits_of(visit),
+        audits=drawn,
+        unaudited=sum(not experts - histories[id].barred for id in drawn.waiting) if experts else 0,
     )
 
 

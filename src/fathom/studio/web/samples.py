@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 from fathom.server.answers import AnswerError
 from fathom.studio.assignments import AtWork, assigned_to, assigning_role, at_work, can_do
 from fathom.studio.candidates import merged
-from fathom.studio.comments import COMMENT, CommentBy, comments_of
+from fathom.studio.comments import COMMENT, comments_of
 from fathom.studio.faults import REFERENCES, STANDARDISED, faults_of, faults_of_sample
-from fathom.studio.intake import bucket_of
+from fathom.studio.intake import bucket_of, groups
 from fathom.studio.lists import ListedSample, ListQuery
 from fathom.studio.log import Entry
 from fathom.studio.policies import policy_of
@@ -72,9 +72,10 @@ def queue(visit: Visit) -> Response:
         ids = tuple(id for id in audits_of(visit).waiting if me not in histories[id].barred)
         return _queue(visit, visit.store.matches(replace(asked, ids=ids)) if ids else [], state, asked)
     wanted = replace(asked, states=states_waiting_for(visit.me.role) or STATES, waiting_for=me)
-    first = visit.store.matches(replace(wanted, ids=assigned)) if assigned and not asked.offset else []
-    rest = [listed for listed in visit.store.matches(wanted) if listed.id not in assigned]
-    return _queue(visit, first + rest, "", asked)
+    first = visit.store.matches(replace(wanted, ids=assigned, offset=0, limit=PAGE)) if assigned else []
+    after = max(0, asked.offset - len(first))
+    rest = visit.store.matches(replace(wanted, without=assigned, offset=after))
+    return _queue(visit, first[asked.offset :] + rest, "", asked)
 
 
 def _queue(visit: Visit, listed: list[ListedSample], state: str, asked: ListQuery) -> Response:
@@ -175,6 +176,8 @@ def act(visit: Visit) -> Response:
     try:
         action = action_of(name, sample, form)
         unchanged = isinstance(action, Edit) and _is_unchanged(visit, action, sample)
+        if unchanged and not (hands_over and sample.state != "standardised"):
+            raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
         if not (hands_over and unchanged):  # who changed nothing and hands it over just hands it over
             visit.store.act(action, visit.me)
             version += 1
@@ -182,7 +185,8 @@ def act(visit: Visit) -> Response:
         return _merge(visit, visit.store.sample(sample.id), name, form)
     except (RefusedError, RecordError) as error:
         return _refused(visit, visit.store.sample(sample.id), name, form, error)
-    visit.store.drop_drafts(visit.me.name, sample.id)
+    if name != "select" or sample.state != "selected":  # who brings another draft back sees what they had typed
+        visit.store.drop_drafts(visit.me.name, sample.id)
     if name == "none_fits":
         return _next_document(visit, sample)
     if hands_over:
@@ -199,18 +203,30 @@ def act(visit: Visit) -> Response:
 
 def _next_document(visit: Visit, sample: Sample) -> Response:
     """The next draft like a sample over other documents, or a new sample over one that has none like it."""
+    several = len(sample.documents) > 1
     alike = ListQuery(("drafted",), sample.task, sample.language, sample.bucket, limit=PAGE)
-    for listed in visit.store.matches(alike):
-        if not set(visit.store.sample(listed.id).documents) & set(sample.documents):
-            return visit.to(f"/samples/{listed.id}", "none_fits")
-    available = visit.store.documents(state="available", language=sample.language, bucket=sample.bucket)
-    ids = [listed.id for listed in visit.store.matches(replace(alike, states=()))]
-    used = {id for other in visit.store.samples(ids=ids) for id in other.documents}
-    others = [document.id for document in available if not document.duplicate_of and document.id not in used]
-    if not others:
+    for id in _of_length(visit, alike):
+        documents = visit.store.sample(id).documents
+        if (len(documents) > 1) == several and not set(documents) & set(sample.documents):
+            return visit.to(f"/samples/{id}", "none_fits")
+    ids = _of_length(visit, replace(alike, states=()))
+    used = {id for other in visit.store.samples(ids=[*ids, sample.id]) for id in other.documents}
+    free = [
+        document
+        for document in visit.store.documents(state="available", language=sample.language)
+        if not document.duplicate_of and document.id not in used
+    ]
+    alone = tuple((document.id,) for document in free if document.bucket == sample.bucket)
+    chosen = groups(free, sample.bucket, tolerance=visit.store.intake().tolerance) if several else alone
+    if not chosen:
         return visit.to("/", "no_document")
-    action = Create(new_id(), sample.task, sample.language, sample.bucket, (others[0],))
+    action = Create(new_id(), sample.task, sample.language, sample.bucket, chosen[0])
     return visit.to(f"/samples/{visit.store.act(action, visit.me).id}", "none_fits")
+
+
+def _of_length(visit: Visit, asked: ListQuery) -> list[str]:
+    """Ids of samples of a length; a query for length 0 is for any, but these samples are in no bucket."""
+    return [listed.id for listed in visit.store.matches(asked) if listed.bucket == asked.bucket]
 
 
 def merge_draft(visit: Visit) -> Response:
@@ -313,6 +329,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         reasoning="\n".join(line for line in asked[0].splitlines() if line not in same),
         guideline=guideline_of(visit.settings.tasks, sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
+        unsaved=_unsaved(drafts.get("edit"), sample, seen),
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
         empty_rows=max(0, references - len(edited.components)) if references else EMPTY_ROWS,
         summary=task is not None and task.is_summary,
@@ -330,13 +347,17 @@ def _own_prompts(content: Content, standard: tuple[str, str]) -> tuple[str, str]
 def _is_unchanged(visit: Visit, action: Edit, sample: Sample) -> bool:
     """Whether an edit leaves the sample as its form showed it."""
     standard = proposed_prompts(visit.settings.tasks, sample)
-    thinking, answering = _own_prompts(sample.content, standard)
-    shown = replace(sample.content, prompt_thinking=thinking, prompt_answering=answering)
-    return action.version == sample.version and action.content in (sample.content, shown)
+    stored, sent = (
+        replace(content, components=_stripped(content), prompt_thinking=thinking, prompt_answering=answering)
+        for content in (sample.content, action.content)
+        for thinking, answering in [_own_prompts(content, standard)]
+    )
+    return action.version == sample.version and sent == stored
 
 
-def _comments(visit: Visit, sample: Sample) -> tuple[CommentBy, ...]:
-    return comments_of(sample, visit.store.notes(topic=COMMENT, subject=sample.id), visit.me.name)
+def _stripped(content: Content) -> tuple[Component, ...]:
+    """Components as forms give them."""
+    return tuple(replace(part, text=text) for part in content.components if (text := part.text.strip()))
 
 
 def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
@@ -347,7 +368,7 @@ def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
     others = [name for name in present.assigned if name != me]
     opening = [name for name in present.open if name != me]
     return {
-        "mine": me in present.assigned,
+        "mine": sample.id in assigned_to(visit.store, me),
         "assigned": others if named or may_assign else ["somebody"] * len(others),
         "open": opening if named else ["somebody else"] * bool(opening),
         "may_assign": may_assign,
@@ -394,6 +415,13 @@ def _draft(visit: Visit, sample: Sample, name: str) -> Draft | None:
 
 def _restored(draft: Draft | None, sample: Sample) -> Form | None:
     return Form(json.loads(draft.body)) if draft is not None and draft.version == sample.version else None
+
+
+def _unsaved(draft: Draft | None, sample: Sample, seen: Sample) -> list[tuple[str, str, str]]:
+    """What somebody typed about an earlier version and did not save, beside what is stored."""
+    if draft is None or draft.version == sample.version:
+        return []
+    return _differences(_edited(Form(json.loads(draft.body)), seen), seen.content)
 
 
 def _edited(form: Form | None, sample: Sample) -> Content:
