@@ -109,7 +109,8 @@ def test_a_baseline_that_cannot_decide_is_refused_before_anything_is_asked(tmp_p
         with pytest.raises(FathomError, match=words):
             run_by_api(suite, "fathom/lexical", tmp_path / "run", until=until)
         assert not (tmp_path / "run").exists() or not list(replies(tmp_path / "run"))
-    for given in ({"margin": 0.05}, {"alpha": 0.1}):
+    alone: tuple[dict[str, Any], ...] = ({"margin": 0.05}, {"alpha": 0.1})
+    for given in alone:
         with pytest.raises(FathomError, match="is for `until`, which is missing"):
             run_by_api(suite, "fathom/lexical", tmp_path / "run", **given)
     with pytest.raises(FathomError, match="margin 3: expected a fraction"):
