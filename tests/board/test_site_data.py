@@ -465,7 +465,7 @@ def test_the_site_says_what_became_of_replies(as_zero: Built) -> None:
     # The request that failed leaves its task without a score, and the line without an average and a rank.
     assert (lines["fair"]["overall"], lines["fair"]["rank"], lines["fair"]["complete"]) == (None, None, False)
     assert lines["fair"]["missing"] == [HUNDRED.tasks[0]]
-    assert any("fair: 1 replies to" in note for note in as_zero.notes)
+    assert any("fair: 1 reply to" in note for note in as_zero.notes)
     model = data(as_zero.out, f"models/{lines['good']['modelKey']}")["entries"][0]
     assert model["outcomes"]["unanswered"] == model["outcomes"]["answered"] / 5
     assert "unanswered (count 0)" in model["origin"]["note"]

@@ -108,7 +108,7 @@ def test_the_command(call: Call, tmp_path: Path) -> None:
     file, out = write(tmp_path / "mine.jsonl", LINES), tmp_path / "rows.csv"
     words = [part for name, field in COLUMNS.items() for part in ("--columns", f"{name}={field}")]
     code, said, _ = call("rows", file, *words, "--set", "suite=mine", "--out", out)
-    assert (code, said.strip()) == (0, f"{out}: 6 rows")
+    assert (code, said.strip()) == (0, f"{out}: 6 rows, scored by the rule strict")
     assert set(pl.read_csv(out)["suite"]) == {"mine"}
     code, _, error = call("rows", file, "--columns", "model", "--out", out)
     assert (code, "expected NAME=VALUE" in error) == (2, True)

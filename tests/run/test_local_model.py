@@ -358,7 +358,7 @@ def test_a_port_that_is_taken_is_named(gguf: Path, call: Call) -> None:
 
 @pytest.mark.slow
 def test_measure_takes_few_short_prompts_of_a_model_that_it_serves(gguf: Path, call: Call) -> None:
-    code, out, err = call("measure", f"local/{gguf}", "--quick", "-y", "-q")
+    code, out, err = call("measure", f"local/{gguf}", "--quick", "-y")
     assert code in (0, 1), err
     build = next(line for line in out.splitlines() if line.startswith("fathom build"))
     assert "--lengths 1k,2k,4k" in build

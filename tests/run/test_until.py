@@ -16,7 +16,9 @@ from fathom.api import run as run_by_api
 from fathom.rows import load, write_rows
 from fathom.run import session
 from fathom.runfile.store import replies
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
+from fathom.types.samples import place_of
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +42,15 @@ def test_it_ends_when_enough_is_there_and_the_same_call_asks_for_nothing_more(tm
     rest = run(suite, "fathom/first", out=tmp_path / "run", max_connections=1)
     assert rest.progress is not None
     assert rest.progress.finished == 400
+
+
+def test_items_are_asked_in_the_order_of_the_bets(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, 40)
+    run(suite, "fathom/first", out=tmp_path / "run", max_connections=1, enough=lambda folder: "")
+    stored = sorted(replies(tmp_path / "run"), key=lambda reply: reply.finished_at)
+    samples = list(open_suite(suite).samples())
+    hashed = sorted(samples, key=lambda sample: place_of(sample.task, sample.item))
+    assert [reply.sample for reply in stored] == [sample.id for sample in hashed]
 
 
 def test_a_look_that_fails_is_repeated(tmp_path: Path) -> None:

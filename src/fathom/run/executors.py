@@ -21,7 +21,7 @@ from fathom.run.batches.open import (
     work_in_batches,
 )
 from fathom.run.batches.recording import Recording
-from fathom.run.order import even_order
+from fathom.run.order import even_order, random_order
 from fathom.run.request import RunRequest
 from fathom.run.server_facts import explaining
 from fathom.run.server_identity import noting_server
@@ -48,9 +48,11 @@ class DirectExecutor:
         out: The run folder.
         request: What is asked.
         batches: How the requests are sent, for the forecast, if they are sent in batches; "" for plain requests.
+        random: Whether the order of the requests is that of a run that stops early (``random_order``).
     """
 
     batches = ""
+    random = False
 
     def __init__(self, out: Path, request: RunRequest) -> None:
         self.out = out
@@ -65,7 +67,7 @@ class DirectExecutor:
         return self.request.samples()
 
     def in_order(self) -> Iterator[Sample]:
-        """The samples in the order in which they are asked (``even_order``)."""
+        """The samples in the order in which they are asked."""
         return map(self.request.sample, self._order)
 
     @cached_property
@@ -77,7 +79,7 @@ class DirectExecutor:
                 ids.append(sample.id)
                 yield sample
 
-        return [ids[place] for place in even_order(seen())]
+        return [ids[place] for place in (random_order if self.random else even_order)(seen())]
 
     def price(self, price: Price) -> Price:
         """The prices that apply to this executor."""

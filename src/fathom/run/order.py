@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from fathom.types import Sample
 from fathom.types.samples import place_of
@@ -17,43 +16,38 @@ def even_order(samples: Iterable[Sample]) -> list[int]:
     divided. Of two cells (a task in one language at one length) the shares that are finished differ by at most the
     share of one group of either.
 
-    Within a cell, groups are in an order that is as good as random (``fathom.types.samples.place_of``), the same at
-    every length, so that what is finished is no easier than the rest, and tests that look at any time hold
-    (``fathom.analysis.sequential``). Groups are sorted by the share of their cell that is finished with them: an item
-    with as many groups at every length is asked at all of them in a row.
+    Groups are sorted by the share of their cell that is finished with them, and are otherwise in the order of the
+    suite: an item with as many groups at every length is asked at all of them in a row.
 
     Args:
         samples: In the order of the suite; recipes are not needed.
     """
     sizes: Counter[object] = Counter()
-    groups: list[_Group] = []
-    tasks: dict[str, int] = {}
+    groups: list[tuple[object, range, int]] = []  # cell, places, samples of the cell up to the end of the group
     last: object = None
     for place, sample in enumerate(samples):
         # Controls and truncated prompts are none of their length.
         kind = sample.facets.get("cut_from", sample.facets.get("context"))
         cell = sample.task, sample.language, sample.length, kind
-        if (cell, sample.item) == last:
-            groups[-1] = groups[-1]._replace(places=range(groups[-1].places.start, place + 1))
-        else:
-            key = place_of(sample.task, sample.item, sample.facets.get("cluster"))
-            groups.append(_Group(tasks.setdefault(sample.task, len(tasks)), key, range(place, place + 1), cell))
         sizes[cell] += 1
+        if (cell, sample.item) == last:
+            groups[-1] = cell, range(groups[-1][1].start, place + 1), sizes[cell]
+        else:
+            groups.append((cell, range(place, place + 1), sizes[cell]))
         last = cell, sample.item
-    groups.sort(key=lambda group: (group.task, group.key, group.places.start))
-    finished: Counter[object] = Counter()
-    shares = []
-    for group in groups:
-        finished[group.cell] += len(group.places)
-        shares.append(finished[group.cell] / sizes[group.cell])
-    order = sorted(range(len(groups)), key=lambda number: shares[number])
-    return [place for number in order for place in groups[number].places]
+    groups.sort(key=lambda group: group[2] / sizes[group[0]])
+    return [place for _, places, _ in groups for place in places]
 
 
-class _Group(NamedTuple):
-    """What a suite has next to each other of one item at one length."""
+def random_order(samples: Iterable[Sample]) -> list[int]:
+    """The places of samples in an order that is as good as random, for runs that stop as soon as something is decided.
 
-    task: int
-    key: bytes
-    places: range
-    cell: tuple[object, ...]
+    What is finished is no easier than the rest, and a gate that looks at any time bets on items in the same order
+    (``fathom.analysis.sequential``). An item is asked at all lengths in a row; items of one document are next to each
+    other.
+
+    Args:
+        samples: In the order of the suite; recipes are not needed.
+    """
+    keys = [place_of(sample.task, sample.item, sample.facets.get("cluster")) for sample in samples]
+    return sorted(range(len(keys)), key=keys.__getitem__)

@@ -97,7 +97,9 @@ def run(
     """
     request = request_of(open_suite(Path(suite)), model, settings, command)
     executor = BatchExecutor if settings.batch else DirectExecutor
-    return execute(request, executor(Path(out), request), callbacks)
+    chosen = executor(Path(out), request)
+    chosen.random = callbacks.enough is not None
+    return execute(request, chosen, callbacks)
 
 
 def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks = NO_CALLBACKS) -> RunSummary:

@@ -65,11 +65,11 @@ class Sample:
 
 
 def place_of(task: str, item: str, cluster: Facet | None = None) -> bytes:
-    """Where an item stands among those of its task in the order in which they are asked: as good as at random.
+    """Where an item stands in an order that is as good as random.
 
     Nobody chooses it, it is known before the first reply, and it does not depend on which other items there are. So
-    what is finished at any moment is a random part of a task, whatever the order of a suite (hard items last, say).
-    Items of one cluster stand next to each other.
+    what is finished at any moment is a random part, whatever the order of a suite (hard items last, say). Items of one
+    cluster stand next to each other.
 
     Args:
         task: Name of the task.

@@ -32,7 +32,8 @@ class StatsOptions(Json):
         opt(
             "Time and cost by state, sample or task; time by origin and length; quota: what is there and missing of "
             "each task, language and length; agreement of reviewers; audit: shares that are right; quality: ratings; "
-            "annotator: what each person did; background: who they are, as counts; comment: all comments."
+            "annotator: what each person did; background: who they are, as counts; comment: all comments.",
+            metavar="FIGURES",
         ),
     ] = "state"
     hourly: Annotated[
@@ -49,7 +50,7 @@ class StatsOptions(Json):
 
 @command(StatsOptions)
 def studio_stats(options: StatsOptions) -> list[dict[str, object]]:
-    """Progress, time and cost, agreement, audits and quality of the samples of a studio, as its pages show them.
+    """Progress, time and cost, agreement, audits and quality of the samples of a studio.
 
     Time is what pages measured while somebody was at work, and counts for the state in which it was spent; cost of
     models is that of drafts and predictions, as far as known.
