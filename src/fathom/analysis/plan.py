@@ -221,7 +221,7 @@ def plan_from(
             here = [task for task in tasks if length in task.at]
             steps.append(_step(f"at {format_length(length)}", length, own, goal, here, spent, connections))
     steps += _with_repeats(variance, goal, tasks, spent, connections, pricing)
-    repeats = round(float(values["repeats"].mean()))  # type: ignore[arg-type]
+    repeats = round(float(values["repeats"].to_numpy().mean()))
     unit = "document" if any(side.select(facet("cluster").is_not_null().any()).item() for side in sides) else "item"
     basis = (
         f"{several(min(task.clusters for task in tasks), unit)} of each of {several(len(tasks), 'task')} at "
@@ -311,10 +311,10 @@ def _task(values: pl.DataFrame, name: str) -> _Task:
     counts = (~np.isnan(matrix)).sum(axis=0)
     if counts.min() < 2:
         raise FathomError(f"{name} has fewer than two items with a score at a length: a pilot needs 10 to 20")
-    replies = values.filter(pl.col("repeats") > 1)["spread"].mean()
-    within = None if replies is None else float(replies)  # type: ignore[arg-type]
+    spreads = values.filter(pl.col("repeats") > 1)["spread"].to_numpy()
+    within = float(spreads.mean()) if len(spreads) else None
     samples = len(values) / int(counts.sum())
-    share = float((1 / values["repeats"]).mean())  # type: ignore[arg-type]
+    share = float((1 / values["repeats"].to_numpy()).mean())
     once = 0.0 if within is None else within / samples * (1 - share)  # what a single reply would add
     at = {
         length: _variance(column[~np.isnan(column)], once, replies=within)
@@ -383,7 +383,7 @@ def _spending(rows: pl.DataFrame, pricing: Pricing | None) -> Spending:
 
     def mean(name: str) -> float | None:
         known = sent[name].drop_nulls()
-        return float(known.mean()) if len(known) and len(known) == len(sent) else None  # type: ignore[arg-type]
+        return float(known.to_numpy().mean()) if len(known) and len(known) == len(sent) else None
 
     tokens_in, tokens_out = mean("tokens_in") or mean("tokens"), mean("tokens_out")
     dollars = mean("cost")

@@ -8,6 +8,7 @@ from fathom.commands.shared import Json, JudgeOfRows, Seed, Tell, Unanswered
 from fathom.options.declare import arg, at_least, command, line_only, opt, unset
 from fathom.options.values import MaybePath, Tokens
 from fathom.types import FathomError
+from fathom.types.choices import ALPHA, MARGIN
 
 if TYPE_CHECKING:
     from fathom.analysis.gate import Gate
@@ -23,7 +24,7 @@ class GateOptions(Json):
     margin: Annotated[
         float,
         opt("Largest accepted loss, as a fraction: 0.03 is three points.", check=at_least(0, above=True)),
-    ] = 0.03
+    ] = MARGIN
     on: Annotated[
         Literal["score", "recovery"],
         opt(
@@ -32,7 +33,7 @@ class GateOptions(Json):
         ),
     ] = "score"
     at: Annotated[Tokens, opt("Only these lengths, for instance 32k.")] = unset
-    alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = 0.05
+    alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = ALPHA
     sequential: Annotated[
         bool,
         opt("Decide now, while replies come; valid however often you look. Without it: for one look at finished runs."),

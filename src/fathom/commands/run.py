@@ -13,6 +13,7 @@ from fathom.options.values import MaybePath, place_of
 from fathom.runfile.settings import RunSettings
 from fathom.suites.settings import Build
 from fathom.types import FathomError
+from fathom.types.choices import ALPHA, MARGIN
 
 if TYPE_CHECKING:
     from fathom.run import RunSummary
@@ -62,9 +63,6 @@ class Machines(Options, kw_only=True):
         int | None,
         opt("Number of shards for --engine; default: that of the run in --out, else 64.", check=at_least(1)),
     ] = None
-
-
-MARGIN, ALPHA = 0.03, 0.05
 
 
 class Until(Options, kw_only=True):

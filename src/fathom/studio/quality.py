@@ -26,6 +26,7 @@ from fathom.studio.statistics import agreements, audits, efforts, pairs_of, with
 from fathom.studio.store import Store
 from fathom.studio.types import Sample
 from fathom.tokens.length import format_length
+from fathom.types.choices import StudioTable
 
 Dimension: TypeAlias = Literal["task", "requirement", "authenticity", "difficulty", "correctness"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
@@ -266,23 +267,7 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
     return all_makings
 
 
-Topic: TypeAlias = Literal[
-    "state",
-    "sample",
-    "task",
-    "origin",
-    "quota",
-    "agreement",
-    "audit",
-    "quality",
-    "annotator",
-    "background",
-    "comment",
-]
-TOPICS: tuple[Topic, ...] = get_args(Topic)
-
-
-def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]:
+def table(store: Store, topic: StudioTable, design: Design) -> list[dict[str, object]]:
     """A table of a studio.
 
     Args:

@@ -8,6 +8,8 @@ TIMEOUT = 600.0
 """Seconds for one attempt."""
 THRESHOLD = 0.5
 """Closed-book score from which a question counts as known."""
+MARGIN, ALPHA = 0.03, 0.05
+"""Of a gate: the largest accepted loss, as a fraction, and the level of its tests."""
 
 Rule: TypeAlias = Literal["strict", "official"]
 BaseRule: TypeAlias = Literal["paper", "code", "given"]
@@ -16,6 +18,20 @@ Policy: TypeAlias = Literal["own", "intersection", "panel", "none"]
 Unanswered: TypeAlias = Literal["zero", "drop"]
 Method: TypeAlias = Literal["orders", "pairs", "gold"]
 Overflow: TypeAlias = Literal["refuse", "middle", "left", "right"]
+StudioTable: TypeAlias = Literal[
+    "state",
+    "sample",
+    "task",
+    "origin",
+    "quota",
+    "agreement",
+    "audit",
+    "quality",
+    "annotator",
+    "background",
+    "comment",
+]
+"""Tables of ``fathom studio stats``."""
 CompressionStudy: TypeAlias = Literal[
     "redundancy",
     "categories",

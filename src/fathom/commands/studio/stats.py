@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fathom.commands.shared import Json
 from fathom.commands.studio.shared import STORE, DesignFile, Store, TasksFolder, libraries, opened
 from fathom.options.declare import at_least, command, opt, unset
+from fathom.types.choices import StudioTable
 from fathom.types.denominators import Denominator
 
 OVER: Mapping[str, Denominator] = {"agreement": "shared", "audit": "scored", "quality": "shared"}
@@ -16,19 +17,7 @@ OVER: Mapping[str, Denominator] = {"agreement": "shared", "audit": "scored", "qu
 class StatsOptions(Json):
     store: Store = STORE
     by: Annotated[
-        Literal[
-            "state",
-            "sample",
-            "task",
-            "origin",
-            "quota",
-            "agreement",
-            "audit",
-            "quality",
-            "annotator",
-            "background",
-            "comment",
-        ],
+        StudioTable,
         opt(
             "Time and cost by state, sample or task; time by origin and length; quota: what is there and missing of "
             "each task, language and length; agreement of reviewers; audit: shares that are right; quality: ratings; "
