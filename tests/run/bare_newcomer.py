@@ -14,12 +14,16 @@ from pathlib import Path
 
 import pytest
 from scripted_server import ScriptedServer, completion
-from test_newcomer import ELSEWHERE, PORT, README, SHORTER, typed
+from test_newcomer import README, typed
 
 import files_of_docs
 from test_install import archives, environment
 
 __all__ = ["archives"]  # a fixture
+PORT = "http://127.0.0.1:8000/v1"
+# What is typed beside the line so that it takes seconds; `--yes` is the answer to the question whether to start.
+SHORTER = {"measure": "--quick --yes --no-open", "build": "--items 2", "browse": "--out pages"}
+ELSEWHERE = {"lab": "a model on this machine: tests/extend", "gate": "exit code 3 of two small runs is no error"}
 PYTHON = re.findall(r"^```python run\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 

@@ -46,6 +46,8 @@ LEVEL = 0.95
 REPLICATES = 10_000
 OWN, OTHER = 0, 1
 """Streams of the pseudo-cluster: of a mean, and of what is compared with it."""
+_COMMON = 16
+"""Streams below are the same for all models, others belong to the scores of one."""
 
 ROOM = 256_000_000
 """Bytes of variates that are kept."""
@@ -247,9 +249,9 @@ class Sums:
 def _split(replicates: int, seed: int, prior: float, stream: int) -> tuple[Floats, Floats]:
     """The weights of the pseudo-cluster's ones and of its zeros, both replicates x 1."""
     rng, half = generator(seed, [1, stream]), np.array(prior / 2)
-    # Those of the first streams are the same for all models, others belong to the scores of one.
-    drawn = _drawn(rng, half, (2, replicates, 1)) if stream <= OTHER else rng.standard_gamma(half, (2, replicates, 1))
-    return drawn[0], drawn[1]
+    draw = _drawn if stream < _COMMON else _gamma  # one that is drawn once is not kept
+    right, wrong = draw(rng, half, (2, replicates, 1))
+    return right, wrong
 
 
 def _ratio(above: Floats, below: Floats, where: NDArray[np.bool_] | None = None) -> Floats:
