@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ from rich.cells import cell_len
 from command_line import Call
 from fathom.api import build, run
 from fathom.commands.analyze import NAMES
+from fathom.report.table import Table
+from fathom.report.terminal import show
 from fathom.rows import to_frame, write_rows
 from fathom.types import Facet, Row
 
 MODELS = ("anthropic/claude-opus-4-20250514", "openai-compatible/meta-llama-3.1-405b-instruct-turbo-fp8")
 TASKS = ("multi_document_question_answering", "passage_retrieval")
+WIDTHS = 60, 80, 120
 LENGTHS = tuple(1024 * 2**power for power in range(1, 10))
 
 
@@ -41,32 +45,54 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+Printed = dict[int, str]
+"""What is printed at each width."""
+
+
+@pytest.fixture
+def printed(call: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Printed]:
+    """Calls a command, and shows the tables that it made at each width: they are measured once."""
+
+    def printed(*words: str | Path) -> Printed:
+        tables: list[tuple[Sequence[Table], bool]] = []
+
+        def kept(made: Sequence[Table], *, details: bool = False) -> None:
+            tables.append((made, details))
+            show(made, details=details)
+
+        monkeypatch.setattr("fathom.report.studies.show", kept)
+        monkeypatch.setattr("fathom.report.terminal.show", kept)
+        monkeypatch.setenv("COLUMNS", str(WIDTHS[0]))
+        code, out, err = call(*words)
+        assert code == 0, err
+        assert tables
+        found = {WIDTHS[0]: out}
+        for width in WIDTHS[1:]:
+            monkeypatch.setenv("COLUMNS", str(width))
+            for made, details in tables:
+                show(made, details=details)
+            found[width] = capsys.readouterr().out
+        return found
+
+    return printed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "study", [name for name in NAMES if name not in ("judge", "difficulty", "truncation", "thinking")]
 )
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_studies_fit_their_terminal(
-    study: str, width: int, rows: Path, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    code, out, err = call("analyze", study, rows)
-    assert code == 0, err
-    assert out.strip()
-    # Lines of prose have no gaps; a terminal folds them.
-    assert [line for line in out.splitlines() if len(line.rstrip()) > width and "  " in line.strip()] == []
-    assert "…" not in out
+def test_studies_fit_their_terminal(study: str, rows: Path, printed: Callable[..., Printed]) -> None:
+    for width, out in printed("analyze", study, rows).items():
+        assert out.strip()
+        # Lines of prose have no gaps; a terminal folds them.
+        assert [line for line in out.splitlines() if len(line.rstrip()) > width and "  " in line.strip()] == []
+        assert "…" not in out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_the_report_fits_its_terminal(
-    width: int, rows: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    code, out, err = call("report", rows, "--out", tmp_path / "report.html", "--tables")
-    assert code == 0, err
-    assert [line for line in out.splitlines()[1:] if len(line.rstrip()) > width] == []
+def test_the_report_fits_its_terminal(rows: Path, tmp_path: Path, printed: Callable[..., Printed]) -> None:
+    for width, out in printed("report", rows, "--out", tmp_path / "report.html", "--tables").items():
+        assert [line for line in out.splitlines()[1:] if len(line.rstrip()) > width] == []
 
 
 @pytest.mark.slow
