@@ -246,10 +246,16 @@ def _masked(match: re.Match[str]) -> str:
 
 def _known() -> Iterator[str]:
     yield from _remembered
-    for name, value in os.environ.items():
+    for name in filter(_may_hold, os.environ):
+        value = os.environ.get(name, "")
         # Some name the file that contains a key.
-        if len(value) >= SHORTEST and _HOLDER.search(name) and not value.startswith("/"):
+        if len(value) >= SHORTEST and not value.startswith("/"):
             yield value
+
+
+@lru_cache(maxsize=1000)
+def _may_hold(name: str) -> bool:
+    return _HOLDER.search(name) is not None
 
 
 @lru_cache(maxsize=4)
