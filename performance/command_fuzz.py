@@ -270,7 +270,7 @@ def make_world(place: Path) -> None:
         ("compress", "select", "matrix.csv", "--budget", "4", "--out", "subset.json"),
         ("compress", "embed", "texts.jsonl", "--out", "vectors.npz"),
         ("board", "bundle", "run", "--out", "bundle.zip"),
-        ("board", "build", "--board", "mini", "--no-examples", "--out", "site", "--quiet"),
+        ("board", "build", "--board", "ada", "--no-examples", "--out", "site", "--quiet"),
     ):
         outcome = called(words, place, 10 * SECONDS)
         if outcome.end != "0":

@@ -141,7 +141,7 @@ def test_a_full_disk(call: Call, full: Path) -> None:
     assert call("build", "passkey,kv_retrieval", "--out", "suite", *SMALL)[0] == 0
     assert call("run", "suite", "--model", "fathom/lexical", "--out", "run", "--quiet")[0] == 0
     Path("matrix.csv").write_text("item,a,b,c\n" + "".join(f"i{n},0.{n % 10},0.5,1\n" for n in range(40)))
-    small = ("board", "build", "--board", "mini", "--no-examples", "--quiet")
+    small = ("board", "build", "--board", "ada", "--no-examples", "--quiet")
     for room in (0, 8192):
         for words, name in (
             (("build", "passkey", *SMALL), "suite"),
