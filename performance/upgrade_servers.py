@@ -100,12 +100,12 @@ def earlier(commit: str, folder: Path) -> Version:
     source.mkdir(parents=True)
     tar = subprocess.run(["git", "-C", str(ROOT), "archive", commit], check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", str(source)], input=tar, check=True)
-    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     python = str(environment / "bin" / "python")
     packages = next((environment / "lib").glob("python*/site-packages"))
     # What is installed here is shared; pip adds what only the earlier version needs.
     (packages / "shared.pth").write_text("\n".join(site.getsitepackages()), "utf-8")
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "hatchling"], check=True)
     subprocess.run([*pip, "--no-build-isolation", f"{source}[board]"], check=True)
     where = subprocess.run(

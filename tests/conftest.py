@@ -40,9 +40,9 @@ gc.disable()  # until all tests are collected
 gc.set_threshold(10_000)  # and then less often: a tenth of the time of tests was that
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores: tests wait for servers, browsers and processes."""
-    return 1 + (os.cpu_count() or 1)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """More workers than cores: tests wait for servers, browsers and processes, the quick ones less."""
+    return (1 if config.option.markexpr else 2) + (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(trylast=True)

@@ -42,6 +42,7 @@ def corpus(tmp_path: Path) -> Path:
     return write_corpus(tmp_path, 60)
 
 
+@pytest.mark.slow
 def test_the_same_build_gives_the_same_bytes_and_then_no_work(tmp_path: Path, corpus: Path) -> None:
     wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024, 2048), items=3)
     first, second = build(wanted, tmp_path / "a"), build(wanted, tmp_path / "b")

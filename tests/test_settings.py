@@ -35,6 +35,7 @@ def read_by_the_engine() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_setting_is_used_by_the_engine() -> None:
     used = read_by_the_engine()
     assert {(group.__name__, one.name) for group in GROUPS for one in fields_of(group) if one.name not in used} == set()

@@ -121,6 +121,7 @@ def test_whatever_a_scorer_does_with_a_dump_a_build_goes_on(
     assert [one["score"] for one in json.loads(Path("suite", "manifest.json").read_text())["shortcuts"]] == scores
 
 
+@pytest.mark.slow
 def test_shortcuts_are_tried_on_one_sample_of_each_item_in_every_language(tmp_path: Path) -> None:
     built = api.build("single_doc_qa", tmp_path / "suite", lengths="1k", items=30, languages="en,zh")
     assert built.manifest["samples"]["single_doc_qa"] > 100

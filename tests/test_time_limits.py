@@ -60,11 +60,13 @@ def test_work_that_catches_everything_is_told_again() -> None:
             careless(again)
 
 
+@pytest.mark.slow
 def test_waiting_takes_no_processor_time() -> None:
     with within_time(1):
         time.sleep(0.3)
 
 
+@pytest.mark.slow
 def test_other_threads_have_no_limit() -> None:
     ended: list[bool] = []
 

@@ -48,6 +48,7 @@ def decisions(decided: Gate) -> dict[str, str]:
     return {claim.name: claim.decision for claim in decided.claims}
 
 
+@pytest.mark.slow
 def test_equal_recovery_passes_although_the_score_is_lower() -> None:
     equal = {1024: 1.0, 4096: 1.0}
     candidate, baseline = side(400, 0.7, equal, seed=1, shared=1.0), side(400, 0.9, equal, seed=2, shared=1.0)
@@ -107,6 +108,7 @@ def test_without_the_evidence_alone_or_some_of_its_questions_nothing_is_decided(
     assert "the baseline does not answer clearly more than without" in useless.reason
 
 
+@pytest.mark.slow
 def test_tasks_have_a_claim_each_and_the_mean_has_one_for_each_length() -> None:
     def both(seed: int) -> pl.DataFrame:
         parts = [side(80, 0.9, {1024: 1.0, 4096: 0.8}, seed=seed, task=task) for task in ("one", "two")]
@@ -116,6 +118,7 @@ def test_tasks_have_a_claim_each_and_the_mean_has_one_for_each_length() -> None:
     assert list(decisions(decided)) == ["all tasks", "all tasks at 1k", "all tasks at 4k", "one", "two"]
 
 
+@pytest.mark.slow
 def test_the_command_decides_on_recovery(tmp_path: Path) -> None:
     for name, share in (("good", 1.0), ("bad", 0.3)):
         write_rows(side(200, 0.9, {4096: share}, seed=3), tmp_path / f"{name}.parquet")

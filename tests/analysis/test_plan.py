@@ -41,6 +41,7 @@ def pilot(
     return to_frame(rows).with_columns(tokens_in=pl.col("length"), tokens_out=100, seconds=2.0)
 
 
+@pytest.mark.slow
 def test_a_large_pilot_parts_the_variance_as_it_was_made() -> None:
     variance = plan_from(pilot(0, items=4000), Goal(half_width=0.05)).variance
     assert variance.item == pytest.approx(0.2**2, rel=0.1)
@@ -74,6 +75,7 @@ def test_each_length_has_its_own_number() -> None:
     assert all(step.requests == step.items for step in steps[1:])
 
 
+@pytest.mark.slow
 def test_two_tasks_need_half_the_items_each() -> None:
     single = plan_from(pilot(2, items=2000), Goal(half_width=0.02)).steps[0]
     two = plan_from(pilot(2, items=2000, tasks=("kv", "qa")), Goal(half_width=0.02)).steps[0]
@@ -93,6 +95,7 @@ def test_a_dear_task_with_few_items_costs_its_own_price() -> None:
     assert step.hours == pytest.approx(3 * step.items * 101 / 16 / 3600)
 
 
+@pytest.mark.slow
 def test_a_difference_is_planned_from_differences_on_the_same_samples() -> None:
     """The luck of items is not in them."""
     rows = pilot(3, items=500)
@@ -251,6 +254,7 @@ def test_errors_say_what_to_give(given: dict[str, Any], message: str) -> None:
         plan(**given)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, call: Call) -> None:
     write_rows(pilot(1).with_columns(pl.col("value").clip(0, 1)), tmp_path / "rows.parquet")
     code, out, err = call("plan", tmp_path / "rows.parquet", "--half-width", "0.05", "--model", "openai/gpt-5")

@@ -309,6 +309,7 @@ def test_checkpoints_of_one_training_are_in_the_order_of_their_steps() -> None:
     assert len(STEPS.draw(results)) == 1
 
 
+@pytest.mark.slow
 def test_trainings_are_told_apart_by_their_labels_and_models_of_one_step_by_their_names() -> None:
     rows = [
         one

@@ -37,6 +37,7 @@ def test_money_is_that_of_plain_multiplication(values: list[float], bound: float
     assert evidence_below(values, bound) == evidence_above([-value for value in values], -bound)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_the_interval_holds_what_no_bettor_excludes(values: list[float]) -> None:
     interval = interval_at_any_look(values, values, 0.95)
@@ -64,6 +65,7 @@ def test_more_items_than_needed_pass_and_fewer_do_not() -> None:
         assert found.looks == "any"
 
 
+@pytest.mark.slow
 def test_a_loss_at_one_length_fails_and_is_named() -> None:
     found = sequential_gate(drawn(1, 600, {4096: 0.3}), drawn(2, 600), margin=0.03)
     assert found.decision == "FAIL"
@@ -83,6 +85,7 @@ def unfinished(rows: pl.DataFrame, items: set[str]) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 def test_only_items_before_the_first_that_is_still_to_come_count() -> None:
     """What is finished early may be finished early because it is easy."""
     candidate, baseline = drawn(1, 300), drawn(2, 300)
@@ -104,6 +107,7 @@ def test_deleted_replies_of_the_candidate_are_still_to_come() -> None:
     assert {claim.items for claim in found.claims} == {9}
 
 
+@pytest.mark.slow
 def test_a_failed_reply_counts_as_the_worst_for_either_decision() -> None:
     right = {1024: np.ones(60)}
     rows = side(right)
@@ -128,6 +132,7 @@ def test_the_claims_are_those_of_the_gate_for_one_look() -> None:
     assert list(decisions(found)) == ["all tasks", "all tasks at 1k", "all tasks at 2k", "kv", "qa"]
 
 
+@pytest.mark.slow
 def test_an_easy_task_with_many_items_does_not_hide_a_loss() -> None:
     def of(loss: float) -> pl.DataFrame:
         many = side({1024: np.ones(400)})

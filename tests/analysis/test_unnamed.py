@@ -58,6 +58,7 @@ def asked(item: int, context: str, value: float) -> Row:
     return row(value, item=item, length=0 if context == "alone" else 4096, task="qa", facets=facets)
 
 
+@pytest.mark.slow
 def test_searching_costs_the_difference_of_the_questions_that_were_asked_both_ways() -> None:
     rows, pairs = [], []
     for item in range(40):

@@ -69,6 +69,7 @@ def test_one_run_cut_in_two_has_one_rank_and_no_difference(name: str) -> None:
         assert own.shared == items(part.filter(pl.col("task") == task))
 
 
+@pytest.mark.slow
 def test_twins_have_one_rank_whatever_else_is_on_the_board() -> None:
     others = made_rows({"a": 0.3, "c": 1.5, "d": -1.0}, items=12, lengths=LENGTHS, seed=5)
     parts = [cut(WHOLE, f"b{place}", kept) for place, kept in enumerate(CUTS.values())]

@@ -93,6 +93,7 @@ def test_only_some_scores_are_written(made: Made, tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_pages_replace_pages_and_nothing_else(made: Made, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write(made.runs, out)

@@ -285,6 +285,7 @@ def test_documents_are_cut_into_pieces_that_join_to_all_of_them(
     assert piece == -(-len(found) // 7)
 
 
+@pytest.mark.slow
 def test_a_truncated_prompt_without_its_gold_text_says_so(tmp_path: Path) -> None:
     how: dict[str, Any] = {"lengths": "2k", "items": 3, "languages": "en", "depths": "0,0.5", "truncate": "512"}
     api.build("passkey,kv_retrieval,passage_retrieval", tmp_path / "suite", **how)

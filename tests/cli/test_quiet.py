@@ -39,6 +39,7 @@ def test_shards_end_with_the_command_that_joins_them_which_ends_with_the_sentenc
     assert "fathom/lexical keeps 85% of its score" in out
 
 
+@pytest.mark.slow
 def test_a_quiet_measurement_prints_its_answer_and_its_report_only(call: Call, suite: str) -> None:
     code, out, _ = call("measure", "fathom/lexical", "--quick", "--yes", "--quiet", "--no-open", "--out", "measured")
     assert code == 0

@@ -56,6 +56,7 @@ def write_task(gold: str = "", official: str = "") -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_replies_that_a_scorer_cannot_score_are_named_everywhere(call: Call) -> None:
     write_task()
     assert call("build", "./lost_umbrella.py", "--lengths", "1k", "--items", "4", "--out", "suite", "--quiet")[0] == 0

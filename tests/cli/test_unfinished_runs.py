@@ -36,6 +36,7 @@ def test_every_command_says_that_a_run_is_not_finished(call: Call, words: tuple[
     assert "is unfinished, 19 of 20 replies so far" in err
 
 
+@pytest.mark.slow
 def test_replies_that_are_gone_are_missing_and_raise_no_score(call: Call) -> None:
     run = make(call)
     honest = rows_from_run(run)

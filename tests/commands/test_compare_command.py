@@ -50,6 +50,7 @@ def compared(runs: Path) -> Compared:
     return api.compare([runs])
 
 
+@pytest.mark.slow
 def test_the_answer_is_one_sentence(compared: Compared) -> None:
     assert re.fullmatch(
         r"ckpt-2 scores 50\.0 points less than ckpt-1 at 2k \[−\d\d\.\d, −\d\d\.\d\]; no difference is significant at "
@@ -71,6 +72,7 @@ def test_what_their_servers_named_tells_them_apart(compared: Compared) -> None:
     assert (compared.a.served, compared.b.served) == (("lab/m fp_0",), ("lab/m fp_1",))
 
 
+@pytest.mark.slow
 def test_runs_are_named_by_label_and_folder(runs: Path, compared: Compared, tmp_path: Path) -> None:
     turned = api.compare([runs, "ckpt-2", "ckpt-1"])
     assert (turned.a.name, turned.b.name) == ("ckpt-2", "ckpt-1")
@@ -91,6 +93,7 @@ def test_runs_are_named_by_label_and_folder(runs: Path, compared: Compared, tmp_
         api.compare([tmp_path / "1"])
 
 
+@pytest.mark.slow
 def test_runs_in_folders_of_one_name_are_named_by_those_above(runs: Path, tmp_path: Path) -> None:
     for number, name in enumerate(("old", "new"), 1):
         copytree(runs / f"ckpt-{number}", tmp_path / name / "lab-m")
@@ -101,6 +104,7 @@ def test_runs_in_folders_of_one_name_are_named_by_those_above(runs: Path, tmp_pa
     assert api.compare([tmp_path, "old/lab-m", "new/lab-m"]).a.sources == compared.b.sources
 
 
+@pytest.mark.slow
 def test_boards_and_converters_know_runs_that_are_named_by_their_folders(runs: Path) -> None:
     folders = sorted(runs.iterdir())
     (batch,) = read_results(folders)
@@ -160,6 +164,7 @@ def test_rows_files_are_compared_by_their_answers(runs: Path, tmp_path: Path) ->
     assert compared.sentence.startswith("ckpt-2 scores 50.0 points less than ckpt-1 at 2k")
 
 
+@pytest.mark.slow
 def test_samples_of_two_suites_with_one_id_keep_their_texts(runs: Path, tmp_path: Path) -> None:
     other = make_checkpoints(tmp_path, seed=1)
     for number, folder in enumerate((runs, other)):
@@ -193,12 +198,14 @@ def test_results_of_other_programs_are_in_the_order_given_too(runs: Path) -> Non
         assert [side.sources for side in sides] == [(str(path),) for path in given]
 
 
+@pytest.mark.slow
 def test_a_comparison_written_as_text_is_text(runs: Path, compared: Compared, tmp_path: Path) -> None:
     api.compare([runs], tmp_path / "a.out", format="text")
     api.compare([runs], tmp_path / "a.txt")
     assert (tmp_path / "a.out").read_text() == (tmp_path / "a.txt").read_text() == f"{compared!r}\n"
 
 
+@pytest.mark.slow
 def test_the_command_of_a_page_has_the_options_that_were_given(runs: Path) -> None:
     made = dict(api.compare([runs], unanswered="drop", seed=3, filter="none").made)
     assert made["Command"] == f"fathom compare {runs} --seed 3 --unanswered drop --filter none"

@@ -261,6 +261,7 @@ def test_wrong_commands_and_options_are_named_with_what_was_meant(call: Call) ->
     assert told.startswith("fathom: -m, --model PROVIDER/NAME is missing: ")
 
 
+@pytest.mark.slow
 def test_shells_complete_commands_options_and_choices() -> None:
     def completed(text: str) -> list[str]:
         words = {"COMP_WORDS": text, "COMP_CWORD": str(len(text.split(" ")) - 1), "_FATHOM_COMPLETE": "bash_complete"}

@@ -246,6 +246,7 @@ def test_what_cannot_be_validated() -> None:
 # --------------------------------------------------------------------------------------------------------- reaching
 
 
+@pytest.mark.slow
 def test_items_until_intervals_are_narrow() -> None:
     matrix = made_scores(12, 200, seed=1)
     (split,) = splits_of(matrix, 1)[:1]

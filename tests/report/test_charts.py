@@ -102,6 +102,7 @@ def test_a_legend_is_below_the_chart_and_within_the_drawing() -> None:
     assert long in [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
+@pytest.mark.slow
 def test_vega_lite_draws_the_same_labels_from_the_specification() -> None:
     vl_convert = pytest.importorskip("vl_convert")
     signed = Numbers(low=-1, high=1, ticks=percents((-0.5, 0, 0.5), "+"))

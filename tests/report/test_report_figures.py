@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -55,6 +56,7 @@ def repeated() -> Results:
     return measure(make_pro(questions=30))
 
 
+@cache
 def checkpoints() -> Results:
     """Two steps of a training, with items enough at each depth."""
     rows = with_evidence_alone(make_rows(models=1, tasks=1, items=60))

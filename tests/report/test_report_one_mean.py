@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from pro_rows import make_pro
 from report_rows import make_rows
 
@@ -14,6 +15,7 @@ from fathom.report.tables import headline, tables_of
 BOTH_MEANS = ("Average score", "Mean over questions", "Best of 1", "All lengths", "8k", "16k", "32k")
 
 
+@pytest.mark.slow
 def test_a_mean_over_tasks_that_is_one_over_questions_too_has_one_interval() -> None:
     """Two questions of each of 25 tasks at each of three lengths: both kinds of mean are the same number."""
     results = measure(make_pro({("deep-1", "thinking"): 0.5}, questions=150))

@@ -163,6 +163,7 @@ def test_boards_made_by_processes_are_those_of_one(tmp_path: Path, monkeypatch: 
     assert built("many") == one
 
 
+@pytest.mark.slow
 def test_parts_for_other_processes_are_small_and_do_not_depend_on_the_folder(
     frame: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: object
 ) -> None:

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -42,6 +42,11 @@ MODELS = (
     "ollama/qwen3:8b",
 )
 CALL = Call("sample", 2, 7, 96)
+
+
+def slow_after(quick: int, names: Iterable[str]) -> list[Any]:
+    """Parameters of a test of which the quick tests have so many."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (number >= quick)) for number, name in enumerate(names)]
 
 
 def completion(message: object, finish: object = "stop", **more: object) -> dict[str, Any]:
@@ -258,7 +263,7 @@ def both(
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", slow_after(1, MODELS))
 def test_requests_are_those_of_inspect_byte_for_byte(server: Server, model: str, asked: str) -> None:
     given, prompt, call = ASKED[asked]
     if model.startswith("ollama/"):  # it has another name for it
@@ -268,13 +273,15 @@ def test_requests_are_those_of_inspect_byte_for_byte(server: Server, model: str,
     assert json.loads(request[1])["messages"] == [{"role": "user", "content": prompt}]
 
 
-@pytest.mark.parametrize("model", ["openai/m", "vllm/m"])
+@pytest.mark.parametrize("model", slow_after(1, ["openai/m", "vllm/m"]))
 @pytest.mark.parametrize("body", REPLIES)
 def test_replies_are_read_as_inspect_reads_them(server: Server, model: str, body: str) -> None:
     both(server, model, [(200, REPLIES[body])])
 
 
-@pytest.mark.parametrize("model", ["openai/m", "openai-api/my-service/m", "vllm/m", "sglang/m", "ollama/m"])
+@pytest.mark.parametrize(
+    "model", slow_after(1, ["openai/m", "openai-api/my-service/m", "vllm/m", "sglang/m", "ollama/m"])
+)
 @pytest.mark.parametrize("failure", FAILURES)
 def test_errors_mean_what_they_mean_through_inspect(server: Server, model: str, failure: str) -> None:
     both(server, model, [FAILURES[failure]])

@@ -128,6 +128,7 @@ def test_a_gate_that_does_not_pass_into_a_closed_pipe_is_not_taken_for_one(
     assert call("gate", "new", "--baseline", "old")[0] == CLOSED_PIPE
 
 
+@pytest.mark.slow
 def test_characters_that_the_output_cannot_have_are_escaped(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

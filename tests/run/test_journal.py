@@ -44,6 +44,7 @@ def change(folder: Path, statement: str) -> None:
         db.execute(statement)
 
 
+@pytest.mark.slow
 def test_a_server_that_fails_until_its_reply_is_right_shows_everywhere(tmp_path: Path) -> None:
     def retries_until_right(number: int, before: int) -> Act:
         return refusal(500, "upstream error") if number % 2 and before < 2 else completion("nine", tokens_in=300)

@@ -225,6 +225,7 @@ def test_nothing_is_fetched_onto_a_full_disk(small: Path, monkeypatch: pytest.Mo
 # -------------------------------------------------------------------------------------------------------- the server
 
 
+@pytest.mark.slow
 def test_a_run_starts_the_server_and_ends_it(gguf: Path, suite: Path, tmp_path: Path) -> None:
     done = api.run(suite, f"local/{gguf}", tmp_path / "run")
     assert done.progress is not None
@@ -267,6 +268,7 @@ def test_a_server_that_does_not_start_names_its_log(gguf: Path, monkeypatch: pyt
     assert check.found.endswith("RuntimeError: unknown architecture")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_ends_the_run_which_resumes(
     gguf: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +291,7 @@ def test_a_server_that_is_killed_ends_the_run_which_resumes(
     assert done.progress.finished == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_server_outlives_its_run_however_that_ends(gguf: Path, suite: Path, tmp_path: Path, number: int) -> None:
     words = ("run", suite, "--model", f"local/{gguf}", "--out", tmp_path / "run", "--yes")
@@ -303,6 +306,7 @@ def test_no_server_outlives_its_run_however_that_ends(gguf: Path, suite: Path, t
     until(lambda: server not in servers())
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_have_servers_of_their_own(gguf: Path, suite: Path, tmp_path: Path) -> None:
     runs = [
         start_program(MAIN, "run", suite, "--model", f"local/{gguf}", "--out", tmp_path / name, "--yes")

@@ -36,6 +36,7 @@ def suites(draw: st.DrawFn) -> list[Sample]:
     return samples
 
 
+@pytest.mark.slow
 @given(suites())
 def test_at_any_moment_two_cells_differ_by_at_most_one_group(samples: list[Sample]) -> None:
     cells = Counter((one.task, one.length) for one in samples)

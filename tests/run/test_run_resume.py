@@ -353,6 +353,7 @@ def test_limits_count_what_others_spend(ledgers: list[Ledger], limit: dict[str, 
     assert sum(client.replied.values()) == 8  # as many as were claimed before the other spent
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     steps=st.lists(

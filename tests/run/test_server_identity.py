@@ -169,6 +169,7 @@ def test_a_run_over_two_checkpoints_says_so(tmp_path: Path) -> None:
     assert any("step-1" in note and "then step-2" in note for note in state.server)
 
 
+@pytest.mark.slow
 def test_two_checkpoints_under_one_name_are_told_apart(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 12)
     for number in (1, 2):

@@ -54,6 +54,7 @@ def merge_after(suite: Path, out: Path, folder: Path) -> int:
 # ------------------------------------------------------------------------------------------------------------- leases
 
 
+@pytest.mark.slow
 def test_a_second_process_waits_and_then_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite, out, asked = make_suite(tmp_path, 6), tmp_path / "parts", list[int]()
     begun, lines = threading.Event(), list[str]()
@@ -90,6 +91,7 @@ def test_a_lease_that_is_not_renewed_ends_when_it_says(tmp_path: Path, content: 
     assert store.names() == []
 
 
+@pytest.mark.slow
 def test_of_two_that_wait_for_an_ended_lease_one_takes_it(tmp_path: Path) -> None:
     (tmp_path / "shard-1-of-1.lease").write_text("{")
     at_once, most = 0, 0

@@ -301,6 +301,7 @@ def test_offline_mode_is_named(hub: LoopbackHub, tmp_path: Path, monkeypatch: py
     assert not hub.log
 
 
+@pytest.mark.slow
 def test_offline_what_is_there_is_used_and_what_is_missing_is_named(hub: LoopbackHub, tmp_path: Path) -> None:
     commit = hub.publish({"large.jsonl": LARGE, "lost.jsonl": LARGE})
     take(source_of("large.jsonl", revision=commit), tmp_path)

@@ -300,6 +300,7 @@ def test_a_build_is_strict_unless_it_is_told_otherwise(tmp_path: Path, call: Any
     assert sum(manifest["samples"].values()) == 25
 
 
+@pytest.mark.slow
 def test_the_manifest_names_every_row_that_was_left_out(tmp_path: Path, call: Any) -> None:
     rows = [{**make_pro(number), **({"answer": "x" * number} if number % 2 else {})} for number in range(260)]
     path = write_pro(tmp_path / "data", rows=rows) / "longbench_pro.json"

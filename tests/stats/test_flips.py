@@ -98,6 +98,7 @@ def test_the_normal_distribution_is_corrected_for_steps() -> None:
     assert flip_p_value(values) == pytest.approx(exact, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_few_large_differences_among_many_are_drawn() -> None:
     """Far from normal: the signs of eight large ones agree in 2 of 256, half of these with a larger sum of the rest."""
     rest = np.random.default_rng(6).uniform(-1e-4, 1e-4, 2000)

@@ -137,6 +137,7 @@ def all_signs(clusters: int) -> list[tuple[int, ...]]:
     return list(itertools.product((1, -1), repeat=clusters))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 9_999), st.integers(2, 4), st.integers(3, 9), st.booleans())
 def test_ranks_are_those_of_all_sign_vectors(seed: int, models: int, clusters: int, binary: bool) -> None:
     """Of scores of the same clusters: every sign vector, in plain loops, where the program draws some."""
