@@ -33,17 +33,19 @@ def finishes(folder: Path, *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_what_fails_once_is_named_and_fails_the_second_time(tmp_path: Path) -> None:
+def test_what_fails_once_is_named_and_fails_the_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".ci").mkdir()
     shutil.copy(AGAIN, tmp_path / ".ci" / "again")
     seen = tmp_path / ".ci" / "unstable.txt"
     seen.touch()
     (tmp_path / "test_it.py").write_text(UNSTABLE)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     for code in (0, 1):  # unstable once, and once more
         assert finishes(tmp_path, "-m", "pytest", "-q")[0] == 1
         ended, told = finishes(tmp_path, ".ci/again")
         assert ended == code
         assert "test_it.py::test_a" in told
+        assert ("::warning file=.ci/unstable.txt::unstable: test_it.py::test_a" in told) == (code == 0)
         (line,) = seen.read_text().splitlines()
         assert line.endswith(" test_it.py::test_a")
     (tmp_path / "test_it.py").write_text("def test_a():\n    assert False\n")
