@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,11 @@ def checkpoints() -> Results:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_valid_vega_lite(results: Results, repeated: Results, kind: Figure) -> None:
-    own = {"needle": lambda: measure(make_needle()), "recovery-depth": checkpoints, "recovery-steps": checkpoints}
+    own: dict[str, Callable[[], Results]] = {
+        "needle": lambda: measure(make_needle()),
+        "recovery-depth": checkpoints,
+        "recovery-steps": checkpoints,
+    }
     chart = chart_of(repeated if kind in GROUPED else own.get(kind, lambda: results)(), kind)
     assert alt.Chart.from_dict(specification(chart))
 
