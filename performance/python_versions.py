@@ -101,12 +101,10 @@ def tried(python: str, wheel: Path, scratch: Path, given: argparse.Namespace) ->
 def tested(python: str, folder: Path, given: argparse.Namespace) -> tuple[str, dict[str, int]]:
     """Run the quick tests of a copy of the repository, whose sources are not on the path of Python."""
     folder.mkdir()
-    for name in ("src", "tests", "docs", "performance", "deploy", ".github"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in (*ROOT.glob("*.*"), ROOT / "Makefile", ROOT / ".ci" / "run"):
-        if path.is_file():
-            (folder / path.relative_to(ROOT)).parent.mkdir(exist_ok=True)
-            shutil.copy(path, folder / path.relative_to(ROOT))
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
     words = [python, "-m", "pytest", "-n", given.workers, "-m", "not slow and not browser", "-p", "no:cacheprovider"]
     words += ["-W", "default"] if given.lowest else []  # older libraries use what others have deprecated since
     ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""})

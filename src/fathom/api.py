@@ -37,6 +37,7 @@ from fathom.commands.board.token import board_token as board_token
 from fathom.commands.board.token import board_tokens as board_tokens
 from fathom.commands.browse import browse as browse
 from fathom.commands.build import build as build
+from fathom.commands.card import card as card
 from fathom.commands.check_gold import check_gold as check_gold
 from fathom.commands.compare import compare as compare
 from fathom.commands.compress.adaptive import compress_adaptive as compress_adaptive

@@ -104,7 +104,7 @@ def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -
         ("", "empty"),
         ("a\0b", "no such file"),
         ("~no-such-user/a.txt", "no such file"),
-        ("x" * 5000, "cannot be read"),
+        ("x" * 5000, "cannot be read|no such file"),  # from Python 3.14 on, paths that are too long do not exist
     ],
 )
 def test_what_cannot_be_read_says_what_to_do(tmp_path: Path, spec: str, says: str) -> None:

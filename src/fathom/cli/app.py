@@ -32,6 +32,7 @@ NAMES = (
         "browse",
         "report",
         "compare",
+        "card",
         "plot",
         "convert",
         "analyze",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -63,5 +64,5 @@ def open_arrays(path: Path) -> Iterator[Arrays]:
 def _explained(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
+    except (OSError, ValueError, EOFError, KeyError, TokenError, BadZipFile) as error:
         raise FathomError(f"{path}: cannot be read as arrays without Python objects: {error}") from error

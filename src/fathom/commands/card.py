@@ -1,0 +1,225 @@
+"""A model's card: every score with what it needs to be believed, beside what others printed."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Unanswered, sources_of
+from fathom.options.declare import arg, command, given, line_only, opt, unset
+from fathom.options.values import MaybePath, Paths
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fathom.analysis.card import CardRow, How
+    from fathom.report.card import Card
+
+SUFFIXES: dict[str, Literal["text", "html", "markdown", "json"]] = {
+    ".txt": "text",
+    ".html": "html",
+    ".md": "markdown",
+    ".json": "json",
+}
+
+
+class CardOptions(Json):
+    model: Annotated[str, arg("Name of the model, as in its runs; runs of others are left out.")]
+    sources: Sources = given(())
+    out: Annotated[
+        MaybePath,
+        opt("Write the card to a file: a page (.html), Markdown (.md) or JSON (.json).", "-o", metavar="FILE"),
+    ] = unset
+    _: KW_ONLY
+    printed: Annotated[
+        Paths,
+        opt(
+            "Scores that others printed of it, with source and date: a CSV. May be given several times.", metavar="FILE"
+        ),
+    ] = given(())
+    check: Annotated[
+        bool, opt("Exit code 1 if a printed score that was measured again is not reproduced within a standard error.")
+    ] = False
+    format: Annotated[
+        Literal["text", "html", "markdown", "json"] | None,
+        opt("What is printed or written; default: by the suffix of the file, else text."),
+    ] = None
+    seed: Seed = 0
+    judge: JudgeOfRows = None
+    unanswered: Unanswered = "zero"
+    quiet: Annotated[bool, opt("Print the sentence and its remarks, no tables.", "-q")] = line_only(False)
+
+
+@command(CardOptions)
+def card(options: CardOptions) -> "Card":
+    """Write a model's card: every score with scorer, prompt, judge, window, date, items, interval and cost.
+
+    Runs, rows files and results of other programs are measured rows. What papers printed of the model, as far as boards
+    have it, and the rows of `printed` stand beside them, and each that was measured again is checked.
+    """
+    from fathom.analysis.card import ModelCard, check_printed
+    from fathom.printing import several
+    from fathom.report.card import Card
+    from fathom.storage.atomic import whole_file
+
+    notes = list[str]()
+    measured = _measured(options, notes) if options.sources else []
+    printed = [*_of_boards(options.model), *_of_files(options.printed, options.model)]
+    if not measured and not printed:
+        raise FathomError(
+            f"{options.model}: no board has a printed score of a model with this name; give runs of it, or `printed`"
+        )
+    if lacking := sum(row.score is None for row in measured):
+        notes.append(f"{several(lacking, 'measured row has', 'measured rows have')} no score: the notes say why.")
+    checks = tuple(check_printed(printed, measured))
+    made = Card(
+        ModelCard(options.model, (*measured, *printed), checks),
+        notes=tuple(notes),
+        made=(
+            ("Command", _command(options)),
+            ("Measured", ", ".join(map(str, sources_of(options.sources))) or "nothing"),
+        ),
+    )
+    if options.out is not None:
+        with whole_file(options.out) as stream:
+            stream.write(made.text(options.format or SUFFIXES.get(options.out.suffix, "html")))
+    return made
+
+
+def main(line: CardOptions) -> int:
+    """Print the sentence and the tables."""
+    from fathom.options.terminal import print_json
+    from fathom.report.terminal import show
+
+    made = card.body(line)
+    code = int(line.check and any(check.reproduced is False for check in made.card.checks))
+    if line.as_json:
+        print_json(made.numbers())
+        return code
+    if line.out is None and line.format not in (None, "text"):
+        print(made.text(line.format), end="")
+        return code
+    print(made.sentence)
+    for note in made.notes:
+        print(f"note: {note}")
+    if not line.quiet:
+        show(made.tables(tasks=False))
+    if line.out is not None:
+        print(line.out)
+    else:
+        print(f"next: {_command(line)} -o card.html")
+    return code
+
+
+def _measured(options: CardOptions, notes: list[str]) -> "list[CardRow]":
+    """The measured rows of the model under both scoring rules."""
+    from fathom.analysis.card import measured_rows, with_both_rules
+    from fathom.rows import scan
+    from fathom.rows.parts import ReadOptions
+
+    both, sources = [], sources_of(options.sources)
+    facts = _facts(sources, options.model)
+    for rule in ("strict", "official"):
+        tell = notes.append if rule == "strict" else lambda _: None
+        rows = scan(sources, rule, judge=options.judge, options=ReadOptions(tell=tell)).read()
+        own = _of_model(rows, options.model)
+        both.append(measured_rows(own, facts, unanswered=options.unanswered, seed=options.seed))
+    return with_both_rules(*both)
+
+
+def _of_model(rows: "pl.DataFrame", model: str) -> "pl.DataFrame":
+    import polars as pl
+
+    from fathom.plugins.names import system_name, unknown
+
+    systems = rows.select("model", "variant").unique(maintain_order=True).rows()
+    chosen = [pair for pair in systems if model in (pair[0], system_name(*pair))]
+    if not chosen:
+        raise unknown("model", model, [system_name(*pair) for pair in systems], see="fathom card --help")
+    if len(chosen) > 1:
+        listed = ", ".join(repr(system_name(*pair)) for pair in chosen)
+        raise FathomError(f"{model} was run in several ways, and a card is of one of them: name {listed}")
+    ((name, variant),) = chosen
+    return rows.filter(pl.col("model") == name, pl.col("variant") == variant)
+
+
+def _facts(sources: Iterable[Path], model: str) -> "dict[str, How]":
+    """How each suite was run, from the files of its run."""
+    from fathom.analysis.card import How
+    from fathom.rows.runs import is_run, labels
+    from fathom.runfile.manifest import read_manifest
+
+    runs = [path for path in sources if is_run(path)]
+    facts: dict[str, How] = {}
+    for path, (suite, own, _) in labels(runs).items():
+        if own != model and suite in facts:
+            continue
+        manifest = read_manifest(path)
+        facts[suite] = How(
+            version=f"suite {str(manifest['suite']['fingerprint'])[:8]}",
+            prompt=_prompts(manifest["suite"]),
+            window=manifest.get("window"),
+            date=str(manifest.get("started") or "")[:10],
+            source=path.resolve().name,
+            note=_unfinished(path),
+        )
+    return facts
+
+
+def _prompts(suite: Mapping[str, object]) -> str:
+    """Whose prompts a suite has, where it still is; "" if that is unknown."""
+    from fathom.suites.suitefile import is_suite, read_manifest
+
+    folder = Path(str(suite.get("path") or ""))
+    return str(read_manifest(folder).get("prompts") or "") if is_suite(folder) else ""
+
+
+def _unfinished(run: Path) -> str:
+    from fathom.runfile.progress import status
+
+    state = status(run)
+    return "" if state.finished >= state.total else f"unfinished: {state.finished:,} of {state.total:,} replies"
+
+
+def _of_boards(model: str) -> "Iterator[CardRow]":
+    """What the published results of boards have of a model: means where they are printed, else each cell."""
+    from fathom.analysis.card import CardRow, How
+    from fathom.analysis.grid import ALL
+    from fathom.board.published import OVERALL, published, published_models
+
+    named = {board for board, models in published_models().items() if model.partition(" · ")[0] in models}
+    for board in sorted(named):
+        for entry in published()[board]:
+            if model not in (entry.model, f"{entry.model} · {entry.variant}"):
+                continue
+            origin = entry.origin
+            source = ", ".join(filter(None, (origin.title, origin.table, entry.variant)))
+            how = How(scorer="official", date=origin.date, source=source, url=origin.url, note=origin.note)
+            means = {
+                name: mean for name, mean in entry.printed.items() if name == OVERALL or name.startswith("length/")
+            }
+            for name, mean in means.items():
+                length = None if name == OVERALL else int(name.partition("/")[2])
+                yield CardRow("printed", board, ALL, length, mean.value, None, mean.n, how=how)
+            for (task, length), cell in ({} if means else entry.cells).items():
+                if cell is not None:
+                    yield CardRow("printed", board, task, length or None, cell.value, None, cell.n, how=how)
+
+
+def _of_files(files: Iterable[Path], model: str) -> "Iterator[CardRow]":
+    from fathom.analysis.card import read_printed
+
+    for path in files:
+        rows = read_printed(path)
+        own = [row for name, row in rows if model in (name, name.partition(" · ")[0])]
+        if not own:
+            listed = ", ".join(dict.fromkeys(name for name, _ in rows)) or "no models"
+            raise FathomError(f"{path}: no row of {model}; it has {listed}")
+        yield from own
+
+
+def _command(options: CardOptions) -> str:
+    printed = [text for path in options.printed for text in ("--printed", str(path))]
+    return shlex.join(["fathom", "card", options.model, *map(str, sources_of(options.sources)), *printed])
