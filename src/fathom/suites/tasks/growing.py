@@ -75,7 +75,7 @@ def growing(context: Growing, counter: Counter, documents: Sequence[Document] = 
 def _arranged(
     context: Growing, counter: Counter, documents: dict[str, Document], length: int, measure: Measure
 ) -> Arranged | None:
-    """The prompt with as many pieces as a length holds; None if that leaves more than a hundredth of it empty."""
+    """The prompt with as many pieces as a length holds; None if there are too few to fill all but a hundredth of it."""
     least, most = 0, len(context.more) + 1  # a number that fits, and one that does not
     best = context.laid_out(())
     tokens = fixed = measure(best.parts)
@@ -98,7 +98,7 @@ def _arranged(
         guess += int((length - now) / each)
     if least < len(context.more) and tokens * 100 < length * _FULL:
         best, tokens = _topped_up(context, least, length, counter, documents, measure) or (best, tokens)
-    return best if tokens * 100 >= length * _FULL else None
+    return best if tokens * 100 >= length * _FULL or least < len(context.more) else None
 
 
 def _topped_up(
