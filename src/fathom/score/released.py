@@ -48,9 +48,10 @@ def corrected(compute: Corrected) -> Scorer:
         if not isinstance(row.prediction, str):
             return unscored("strict")
         result = compute(without_reasoning(row.prediction), gold_of(row), row)
-        return (
-            unscored("strict", "there is no gold answer") if result is None else Score(*result[:2], result[2], "strict")
-        )
+        if result is None:
+            return unscored("strict", "there is no gold answer")
+        value, valid, answer = result
+        return Score(None if value is None else float(value), valid, answer, "strict")
 
     return score
 

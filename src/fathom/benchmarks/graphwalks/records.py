@@ -43,7 +43,8 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
     kind = fields["problem_type"].strip().casefold()
     if kind not in PROBLEMS:
         raise BadRowError(f"the field 'problem_type' is {fields['problem_type']!r}, expected bfs or parents")
-    nodes = fields.get(ANSWERS, fields.get("answer"))
+    nodes = fields.get("answer_nodes")
+    nodes = fields.get("answer") if nodes is None else nodes
     if nodes is None:
         raise BadRowError(f"the field {ANSWERS!r} is missing")
     text = storable(fields["prompt"])
@@ -70,7 +71,7 @@ SOURCES = (
         licence="MIT",
         citation="OpenAI (2025), Graphwalks, huggingface.co/datasets/openai/graphwalks",
         description="records of Graphwalks: searches and parents in lists of edges",
-        names=("graphwalks_128k_and_shorter", "graphwalks_256k_to_1mil"),
+        vague=("graphwalks_128k_and_shorter", "graphwalks_256k_to_1mil"),
         every_split=True,
     ),
 )

@@ -1,10 +1,10 @@
 """Graphwalks: breadth-first searches and parents in a graph that is a list of edges.
 
-``graphwalks_bfs`` and ``graphwalks_parents`` are generated for any length. As in the one published graph that is known,
-every node has four edges, listed together, whose ends may be equal and may be the node itself. Unlike there, names and
-the order of nodes are drawn for every graph (there the names are the same in all graphs), and the nodes in question with
-all edges that decide the answer are in every length: a longer graph only adds nodes that cannot be reached in a search,
-or whose edges do not lead to the node in question. Their edges may lead to the nodes of the search.
+``graphwalks_bfs`` and ``graphwalks_parents`` are generated for any length. As in the one published graph that is
+known, every node has four edges, listed together, whose ends may be equal and may be the node itself. Unlike there,
+names and the order of nodes are drawn for every graph (there the names are the same in all graphs), and the nodes in
+question with all edges that decide the answer are in every length: a longer graph only adds nodes that cannot be
+reached in a search, or whose edges do not lead to the node in question. Their edges may lead to the nodes of the search.
 
 A node that is met again is not at a second depth: the depth of a node is that at which it is first reached, as the card
 says since 2026-02-27. The parents of a node do not include itself.
@@ -32,8 +32,8 @@ EDGE = 10
 """Fewest tokens of an edge."""
 PROMPTS = {
     "en": {
-        "intro": "Below is a directed graph as a list of edges. A line `a -> b` is an edge from node a to node b; a line "
-        "may occur more than once. You will be asked for some of its nodes.\n\n"
+        "intro": "Below is a directed graph as a list of edges. A line `a -> b` is an edge from node a to node b; a "
+        "line may occur more than once. You will be asked for some of its nodes.\n\n"
         "The answer is one line of exactly this form, with the nodes in any order, each once, and empty brackets if "
         "there are none:\nFinal Answer: [node1, node2]\n\nThe graph:\n",
         "bfs": "\n\nStart a breadth-first search at node {node} and follow edges in their direction. Which nodes are "
@@ -45,7 +45,8 @@ PROMPTS = {
         "intro": "下面用边的列表给出一个有向图。每一行“a -> b”表示从节点a指向节点b的一条边，同一行可能出现不止一次。"
         "之后会问到其中的一些节点。\n\n答案是一行，形式与下面完全相同；节点不分先后，每个只写一次，没有节点时括号为空：\n"
         "Final Answer: [node1, node2]\n\n图：\n",
-        "bfs": "\n\n从节点{node}开始做广度优先搜索，沿边的方向前进。哪些节点恰好在第{depth}步首次到达？更早到达的节点不算。",
+        "bfs": "\n\n从节点{node}开始做广度优先搜索，沿边的方向前进。哪些节点恰好在第{depth}步首次到达？"
+        "更早到达的节点不算。",
         "parents": "\n\n有哪些节点有边指向节点{node}？节点{node}自身不算。",
         "end": "不要写代码。回复以“Final Answer: [...]”这一行结束。",
     },
@@ -101,10 +102,10 @@ def plan(draw: Draw, kind: str) -> Plan:
     if kind == "bfs":
         depth = rng.choice(DEPTHS[: 2 if draw.resources.shortest < 4096 else None])
         edges, gold = searched(rng, names, depth)
-        wanted, avoided = {"node": names[0], "depth": depth}, 0
+        steps, avoided = {"steps": depth}, 0
     else:
         gold, edges = names[1 : 1 + rng.choice(PARENTS)], {}
-        wanted, avoided = {"node": names[0]}, 1  # no other edge leads to the first node
+        steps, depth, avoided = {}, 0, 1  # no other edge leads to the first node
     core = list(edges) if kind == "bfs" else names[: len(gold) + DEGREE]
     known = [*dict.fromkeys([*core, *(end for ends in edges.values() for end in ends), *gold])]
     others = [name for name in names if name not in set(known)][:sources]
@@ -122,12 +123,12 @@ def plan(draw: Draw, kind: str) -> Plan:
     lines = {name: _lines(name, edges[name], places[name]) for name in drawn}
     question = draw.resources.texts_of(PROMPTS)
     ending = Ending(
-        question[kind].format(**wanted) + question["end"],
+        question[kind].format(node=names[0], depth=depth) + question["end"],
         (answer(gold),),
         chance=0.0,
-        facets={"nodes": len(gold), **({"steps": wanted["depth"]} if kind == "bfs" else {})},
+        facets={"nodes": len(gold), **steps},
         inputs={GOLD: json.dumps(list(gold))},
-        asked=question[kind].format(**wanted).strip(),
+        asked=question[kind].format(node=names[0], depth=depth).strip(),
     )
     context = Growing(
         question["intro"],

@@ -102,10 +102,10 @@ SOURCES = (
         files=tuple(HubFile(f"{count}needle/{count}needle_{part}.parquet") for count in NEEDLES for part in (0, 1)),
         shapes=(Shape.of("MRCR", Record, read_record),),
         licence="MIT",
-        citation="OpenAI (2025), MRCR, huggingface.co/datasets/openai/mrcr; Vodrahalli et al. (2024), Michelangelo: Long "
-        "Context Evaluations Beyond Haystacks via Latent Structure Queries, arXiv:2409.12640",
+        citation="OpenAI (2025), MRCR, huggingface.co/datasets/openai/mrcr; Vodrahalli et al. (2024), Michelangelo: "
+        "Long Context Evaluations Beyond Haystacks via Latent Structure Queries, arXiv:2409.12640",
         description="conversations of MRCR in which one of 2, 4 or 8 like texts is to be copied",
-        names=tuple(f"{count}needle{part}" for count in NEEDLES for part in ("", "_0", "_1")),
+        vague=tuple(f"{count}needle{part}" for count in NEEDLES for part in ("", "_0", "_1")),
         every_split=True,
     ),
     Source(

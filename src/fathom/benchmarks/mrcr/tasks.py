@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from string import ascii_letters, digits
 
-from fathom.benchmarks.leader.needle_tasks import PLACES
+from fathom.benchmarks.leader.needle_tasks import PLACES as TOWNS
 from fathom.benchmarks.mrcr.records import GOOGLE, NEEDLES, OPENAI, RECORDS
 from fathom.benchmarks.mrcr.scoring import OTHERS, PREFIX
 from fathom.score.registry import strict_score
@@ -33,20 +33,18 @@ SIZE = 10  # characters of the random string
 ITEMS = 4  # items that may begin with one document
 SOURCE = "MRCR, OpenAI 2025"
 FORM = "one message"
-WORDS = {
-    "en": (
-        ("ledger", "diary", "letter book", "guest book", "ship's log", "chronicle", "minute book", "herbal", "sketchbook"),
-        PLACES,
-    ),
-    "zh": (
-        ("账簿", "日记", "书信集", "来客簿", "航海日志", "编年录", "会议记录", "草药志", "写生册"),
-        ("云溪", "白塔", "柳渡", "石门", "青浦", "枫桥", "落雁", "松江", "望山", "南亭", "竹坞", "桃源", "清河", "古井", "双溪", "海门"),
-    ),
-}  # fmt: skip
+REGISTERS = {
+    "en": "ledger,diary,letter book,guest book,ship's log,chronicle,minute book,herbal,sketchbook",
+    "zh": "账簿,日记,书信集,来客簿,航海日志,编年录,会议记录,草药志,写生册",
+}
+PLACES = {
+    "en": ",".join(TOWNS),
+    "zh": "云溪,白塔,柳渡,石门,青浦,枫桥,落雁,松江,望山,南亭,竹坞,桃源,清河,古井,双溪,海门",
+}
 PROMPTS = {
     "en": {
-        "intro": "Below is a conversation between a reader and an archivist, who shows entries of registers on request. "
-        "Afterwards you will be asked to copy one of the entries.\n\n",
+        "intro": "Below is a conversation between a reader and an archivist, who shows entries of registers on "
+        "request. Afterwards you will be asked to copy one of the entries.\n\n",
         "turn": "Reader: Show me an entry of the {register} kept at {place}.\nArchivist: ",
         "question": "\n\nWrite {prefix} and, directly after it, the {number} entry of the {register} kept at {place} "
         "that the archivist showed. Copy that entry word for word and write nothing else.",
@@ -81,7 +79,7 @@ def plan(draw: Draw, needles: int) -> Plan:
     archive, rng, prompts = draw.candidate, draw.rng, draw.resources.texts_of(PROMPTS)
     assert isinstance(archive, Archive)
     by_id = {document.id: document for document in archive.documents}
-    registers, places = WORDS[draw.resources.language]
+    registers, places = (names[draw.resources.language].split(",") for names in (REGISTERS, PLACES))
     pairs = [(register, place) for register in registers for place in places]
     asked = pairs.pop(rng.randrange(len(pairs)))
     # Near requests, which share the register or the place, are as frequent as all others.

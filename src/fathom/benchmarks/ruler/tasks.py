@@ -105,8 +105,8 @@ PROMPTS = {
         "uuid": "UUID",
         "and": ", ",
         "vt": "The text below sets variables, some of them to the value of another one. Follow the assignments.",
-        "vt_question": "Which {count} variables have the value {value}, directly or through other variables? Reply with "
-        "their names only.\nVariables:",
+        "vt_question": "Which {count} variables have the value {value}, directly or through other variables? Reply "
+        "with their names only.\nVariables:",
         "cwe": "Below is a numbered list of words. Some words occur much more often than the others.\n\n",
         "cwe_question": "\n\nWhich {count} words occur most often in the list? Reply with these words only.\nWords:",
         "fwe": "The coded text below consists of coded words and of dots, which mean nothing.\n\n",

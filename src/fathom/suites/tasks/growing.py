@@ -1,9 +1,9 @@
 """Contexts of many small pieces, of which a longer prompt has all those of a shorter one and more.
 
-A piece is a line, a turn or a record. Some stand in every prompt (the core, with what the question is about), the others
-follow in a fixed order as the length allows. Every piece has a place, a number that does not depend on the length, and a
-prompt has its pieces in the order of their places: what is in the middle of a short prompt is in the middle of a long
-one.
+A piece is a line, a turn or a record. Some stand in every prompt (the core, with what the question is about), the
+others follow in a fixed order as the length allows. Every piece has a place, a number that does not depend on the
+length, and a prompt has its pieces in the order of their places: what is in the middle of a short prompt is in the
+middle of a long one.
 """
 
 from collections.abc import Callable, Sequence
