@@ -58,7 +58,7 @@ def write_google(folder: Path, count: int) -> None:
         rows.writerow(["queries", "answer", "context_len"])
         for number in range(count):
             rows.writerow(
-                [f"A conversation. Repeat text {number}.", f"b6Yath1qpb{number:02d}Text {number}, kind.", 5000]
+                [f"A conversation.\n\nRepeat text {number}.", f"b6Yath1qpb{number:02d}Text {number}, kind.", 5000]
             )
 
 
@@ -66,7 +66,7 @@ def write_graphwalks(folder: Path, count: int) -> None:
     folder.mkdir(parents=True)
     rows = [
         {
-            "prompt": f"Edges:\na{number} -> b{number}\nOperation: {kind} of a{number}.\nFinal Answer: [] for none.",
+            "prompt": f"Edges:\n\na{number} -> b{number}\n\n{kind} of a{number}.\nFinal Answer: [] if none.",
             "answer_nodes": [f"b{number}"] if number else [],
             "prompt_chars": 90,
             "problem_type": kind.upper() if number else kind,
