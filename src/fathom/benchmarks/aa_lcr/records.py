@@ -16,12 +16,12 @@ from typing_extensions import TypedDict
 
 from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
-from fathom.documents.sources.source import HubFile, Shape, Source
+from fathom.documents.sources.source import Shape, Source
 from fathom.storage.schema import FILLED
 from fathom.types import Document
 
 NAME = "aa_lcr"
-TABLE, ARCHIVE = "AA-LCR_Dataset.csv", "extracted_text/AA-LCR_extracted-text.zip"
+ARCHIVE = "extracted_text/AA-LCR_extracted-text.zip"
 GAP = "\n\n"
 _LARGEST = 1 << 26  # bytes of a text
 Filled = Annotated[str, FILLED, "a text"]
@@ -109,9 +109,9 @@ def _texts(archive: Path) -> Mapping[str, str]:
 SOURCES = (
     Source(
         name=NAME,
-        dataset="ArtificialAnalysis/AA-LCR",
+        dataset="",
         revision="",
-        files=(HubFile(TABLE), HubFile(ARCHIVE)),
+        files=(),
         shapes=(Shape.of("AA-LCR", Record, read_record),),
         licence="Apache-2.0",
         citation="Artificial Analysis (2025), AA-LCR, huggingface.co/datasets/ArtificialAnalysis/AA-LCR",

@@ -65,7 +65,7 @@ SOURCES = (
     Source(
         name=SOURCE_NAME,
         dataset="openai/graphwalks",
-        revision="",
+        revision="be6cc6ecf9b4d495b07d1ff53d2a16598e90fed7",
         files=(HubFile("graphwalks_128k_and_shorter.parquet"), HubFile("graphwalks_256k_to_1mil.parquet")),
         shapes=(Shape.of("Graphwalks", Record, read_record),),
         licence="MIT",

@@ -4,7 +4,7 @@
 known, every node has four edges, listed together, whose ends may be equal and may be the node itself. Unlike there,
 names and the order of nodes are drawn for every graph (there the names are the same in all graphs), and the nodes in
 question with all edges that decide the answer are in every length: a longer graph only adds nodes that cannot be
-reached in a search, or whose edges do not lead to the node in question. Their edges may lead to the nodes of the search.
+reached in a search, or whose edges do not lead to the node in question. Their edges may lead to those of the search.
 
 A node that is met again is not at a second depth: the depth of a node is that at which it is first reached, as the card
 says since 2026-02-27. The parents of a node do not include itself.

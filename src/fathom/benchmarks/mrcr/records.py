@@ -98,7 +98,7 @@ SOURCES = (
     Source(
         name=OPENAI,
         dataset="openai/mrcr",
-        revision="",
+        revision="f4c69fae7cf81f7ca26b9fee34b392a50f6b8a1d",  # with the answers that were corrected on 2025-12-05
         files=tuple(HubFile(f"{count}needle/{count}needle_{part}.parquet") for count in NEEDLES for part in (0, 1)),
         shapes=(Shape.of("MRCR", Record, read_record),),
         licence="MIT",

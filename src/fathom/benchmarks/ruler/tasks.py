@@ -323,7 +323,6 @@ def _task(
     answer: AnswerKind = "words",
     pool: Callable[[Resources], CandidatePool] | None = None,
     noise: tuple[Role, ...] = (),
-    languages: tuple[str, ...] = ("en", "zh"),
     positioned: bool = False,
 ) -> Task:
     return Task(
@@ -336,7 +335,6 @@ def _task(
         description=description,
         answer=answer,
         source=SOURCE,
-        languages=languages,
         positioned=positioned,
         pool=pool,
         gold=(),
