@@ -4,8 +4,8 @@ Each benchmark's folder may have an ``errata.csv``; users add tables in the same
 for their task, item and gold reply (``*`` for any), says under which rule they are faulty ("" for both), what is wrong,
 who found it, and when. It has no text of the benchmark but a gold reply of one word.
 
-Not to be confused with ``fathom.documents.sources.errata``, by which builds leave out questions of data sets: here every
-item is asked, and only means change.
+Not to be confused with ``fathom.documents.sources.errata``, by which builds leave out questions of data sets: here
+every item is asked, and only means change.
 """
 
 from collections.abc import Iterable, Sequence
