@@ -16,6 +16,7 @@ from fathom.tokens.length import render
 from fathom.types import FathomError, Sample
 from made import write_corpus
 from made_books import write_books
+from made_frontier import write_frontier
 from made_infinitebench import write_infinite
 from made_records import write_records
 from made_records_v2 import write_v2
@@ -46,6 +47,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
             str(write_v2(folder / "v2")),
             str(write_infinite(folder / "infinite")),
             str(write_shots(folder / "shots")),
+            str(write_frontier(folder / "frontier")),
         ],
         lengths=LENGTHS,
         items=4,

@@ -30,7 +30,7 @@ from fathom.documents.records import (
 )
 from fathom.documents.sources import registry
 from fathom.documents.sources.forms import LEFT_OUT, LookupShape, PassedOverError, one_each, with_texts
-from fathom.documents.sources.source import ROW, SPLIT, Shape, Source
+from fathom.documents.sources.source import FILE, ROW, SPLIT, Shape, Source
 from fathom.plugins.names import unknown
 from fathom.printing import several
 from fathom.types import Document, FathomError
@@ -316,6 +316,8 @@ def _document(source: Source, shape: Shape, record: Record, file: File, table: M
         fields = {**fields, ROW: (record.line or first) - first}
     if SPLIT in shape.besides:
         fields = {SPLIT: split_of(file.name), **fields}
+    if FILE in shape.besides:
+        fields = {**fields, FILE: str(file)}
     where = f"{source.name}/{path_text(file.inside or file.path.name)}:{record.line}"
     made = shape.read(fields, where)
     return replace(

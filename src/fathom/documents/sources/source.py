@@ -12,6 +12,8 @@ ROW = "row"
 SPLIT = "split"
 """Another one, for records without a field of that name: the split that the name of the file or of a folder above it
 has, such as ``test``; "" if there is none."""
+FILE = "file"
+"""Another one: the path of the file, for records to which other files belong, or whose file says what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Shape:
         fields: Fields of every record of this form, which distinguish it from others.
         read: Converts a record, given the source to record, to a document, or raises
             ``fathom.documents.corpus.records.BadRowError``.
-        besides: Optional fields; ``ROW`` and ``SPLIT`` are always available.
+        besides: Optional fields; ``ROW``, ``SPLIT`` and ``FILE`` are always available.
     """
 
     name: str

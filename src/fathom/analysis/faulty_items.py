@@ -1,0 +1,125 @@
+"""Scores with and without the items of published benchmarks that are known to be faulty.
+
+Each benchmark's folder may have an ``errata.csv``; users add tables in the same form. An entry names items by a pattern
+for their task, item and gold reply (``*`` for any), says under which rule they are faulty ("" for both), what is wrong,
+who found it, and when. It has no text of the benchmark but a gold reply of one word.
+
+Not to be confused with ``fathom.documents.sources.errata``, by which builds leave out questions of data sets: here
+every item is asked, and only means change.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import polars as pl
+
+from fathom.plugins.discovery import folders
+from fathom.types import FathomError
+
+TABLE = "errata.csv"
+COLUMNS = ("task", "item", "target", "rule", "fault", "reason", "source", "date")
+_PATTERNS = ("task", "item", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class FaultyItems:
+    """Items of one entry.
+
+    Attributes:
+        task: Pattern of the names of tasks.
+        item: Pattern of the names of items.
+        target: Pattern of gold replies.
+        rule: The rule under which they are faulty; "" for both.
+        fault: ``wrong`` (gold answer), ``ambiguous``, ``absent`` (from the text), or ``scorer`` (it cannot be right).
+        reason: Why, in a sentence.
+        source: Who found it, and where it can be read.
+        date: When, ``YYYY-MM-DD`` or a part of it.
+    """
+
+    task: str
+    item: str
+    target: str
+    rule: str
+    fault: str
+    reason: str
+    source: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class WithAndWithout:
+    """Means of one model on one task.
+
+    Attributes:
+        replies: Scored replies.
+        faulty: Those to faulty items.
+        mean: Mean over all of them, in [0, 1].
+        without: Mean over the others; None if there are none.
+    """
+
+    model: str
+    task: str
+    replies: int
+    faulty: int
+    mean: float
+    without: float | None
+
+
+def faulty_items(files: Iterable[str | Path] = ()) -> list[FaultyItems]:
+    """The entries of all benchmarks, and of some files.
+
+    Args:
+        files: Tables of the user (CSV).
+
+    Raises:
+        FathomError: A file cannot be read, or lacks a column or a value.
+    """
+    own = sorted(path for folder in folders() for path in folder.glob(TABLE))
+    return [entry for path in (*own, *map(Path, files)) for entry in _read(path)]
+
+
+def _read(path: Path) -> list[FaultyItems]:
+    try:
+        table = pl.read_csv(path, infer_schema=False).fill_null("")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise FathomError(f"{path}: cannot be read as a table of faulty items: {error}") from None
+    if missing := [name for name in COLUMNS if name not in table.columns]:
+        raise FathomError(f"{path}: the column {missing[0]!r} is missing; expected {', '.join(COLUMNS)}")
+    for number, row in enumerate(table.select("reason", "source", *_PATTERNS).iter_rows(named=True), 2):
+        if empty := [name for name, value in row.items() if not value]:
+            raise FathomError(f"{path}:{number}: {empty[0]!r} is empty; * stands for any task, item or target")
+    return [FaultyItems(**row) for row in table.select(COLUMNS).iter_rows(named=True)]
+
+
+def is_faulty(entry: FaultyItems, task: str, item: str, target: str, rule: str) -> bool:
+    """Whether an entry is about an item under a rule."""
+    named = zip((entry.task, entry.item, entry.target), (task, item, target), strict=True)
+    return entry.rule in ("", rule) and all(fnmatchcase(value, pattern) for pattern, value in named)
+
+
+def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list[WithAndWithout]:
+    """The mean score of every model on every task that has a faulty item, with and without those.
+
+    Args:
+        rows: A rows table, whose replies without a score do not count.
+        entries: Faulty items.
+    """
+    names = ("task", "item", "target", "rule")
+    scored = rows.drop_nulls("value")
+    distinct = scored.select(names).unique()
+    marked = [any(is_faulty(entry, *row) for entry in entries) for row in distinct.iter_rows()]
+    scored = scored.join(distinct.with_columns(pl.Series("faulty", marked, dtype=pl.Boolean)), on=names)
+    grouped = (
+        scored.group_by("model", "task")
+        .agg(
+            replies=pl.len(),
+            faulty=pl.col("faulty").sum(),
+            mean=pl.col("value").mean(),
+            without=pl.col("value").filter(~pl.col("faulty")).mean(),
+        )
+        .filter(pl.col("faulty") > 0)
+        .sort("model", "task")
+    )
+    return [WithAndWithout(**row) for row in grouped.iter_rows(named=True)]

@@ -1,0 +1,1 @@
+"""AA-LCR: questions over several documents, which a judge scores."""

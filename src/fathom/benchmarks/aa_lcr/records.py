@@ -1,0 +1,121 @@
+"""AA-LCR as published: 100 questions over sets of documents.
+
+The questions are in ``AA-LCR_Dataset.csv``, the texts in the archive ``extracted_text/AA-LCR_extracted-text.zip``
+beside it, or unpacked in that folder. Names in the archive may be in the wrong encoding, and are recovered.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, NotRequired
+from zipfile import BadZipFile, ZipFile
+
+from typing_extensions import TypedDict
+
+from fathom.documents.corpus.records import BadRowError, typed
+from fathom.documents.corpus.text import document_id, storable
+from fathom.documents.sources.source import Shape, Source
+from fathom.storage.schema import FILLED
+from fathom.types import Document
+
+NAME = "aa_lcr"
+ARCHIVE = "extracted_text/AA-LCR_extracted-text.zip"
+GAP = "\n\n"
+_LARGEST = 1 << 26  # bytes of a text
+Filled = Annotated[str, FILLED, "a text"]
+
+
+class Record(TypedDict):
+    """A row of the table; several gold answers or files are separated by semicolons."""
+
+    document_category: Filled
+    document_set_id: Filled
+    question: Filled
+    answer: Filled
+    data_source_filenames: Filled
+    question_id: int | str
+    input_tokens: NotRequired[Any]
+    data_source_urls: NotRequired[Any]
+    file: NotRequired[str]
+
+
+def read_record(record: Mapping[str, object], where: str) -> Document:
+    """A row: its text is all documents in their order, ``passages`` are their places.
+
+    Args:
+        where: The source to record.
+
+    Raises:
+        BadRowError: A field is missing, or the text of a file is not there.
+    """
+    fields = typed(Record, record)
+    known = _texts(Path(fields.get("file", "")).parent / ARCHIVE)
+    folder = f"lcr/{fields['document_category']}/{fields['document_set_id']}"
+    text, passages = "", []
+    for name in filter(None, map(str.strip, fields["data_source_filenames"].split(";"))):
+        content = known.get(_in_unicode(f"{folder}/{name}"))
+        if content is None:
+            raise BadRowError(f"the text of {name!r} is not in {ARCHIVE} beside the table")
+        text += GAP if text else ""
+        passages.append((len(text), len(text) + len(content)))
+        text += content
+    question = storable(fields["question"]).strip()
+    return Document(
+        id=document_id(f"{NAME} {fields['question_id']} {question}\n\n{text}"),
+        text=text,
+        source=where,
+        language="en",
+        meta={
+            "dataset": NAME,
+            "id": str(fields["question_id"]),
+            "question": question,
+            "answer": storable(fields["answer"]).strip(),
+            "category": fields["document_category"],
+        },
+        passages=tuple(passages),
+    )
+
+
+def _in_unicode(name: str) -> str:
+    """A name in one encoding: archives may have UTF-8 read as code page 437."""
+    with suppress(UnicodeError):
+        name = name.encode("cp437").decode()
+    return unicodedata.normalize("NFC", name)
+
+
+@lru_cache(maxsize=2)
+def _texts(archive: Path) -> Mapping[str, str]:
+    """The texts of an archive by name, or of the folder in which it was unpacked; none if neither is there."""
+    if not archive.is_file():
+        files = [path for path in archive.parent.rglob("*.txt") if path.stat().st_size <= _LARGEST]
+        root = archive.parent
+        return {
+            _in_unicode(path.relative_to(root).as_posix()): storable(path.read_text("utf-8", "replace"))
+            for path in files
+        }
+    try:
+        with ZipFile(archive) as opened:
+            return {
+                _in_unicode(member.filename): storable(opened.read(member).decode("utf-8", "replace"))
+                for member in opened.infolist()
+                if member.filename.endswith(".txt") and member.file_size <= _LARGEST
+            }
+    except (BadZipFile, OSError) as error:
+        raise BadRowError(f"{archive.name} cannot be read: {error}") from None
+
+
+SOURCES = (
+    Source(
+        name=NAME,
+        dataset="",
+        revision="",
+        files=(),
+        shapes=(Shape.of("AA-LCR", Record, read_record),),
+        licence="Apache-2.0",
+        citation="Artificial Analysis (2025), AA-LCR, huggingface.co/datasets/ArtificialAnalysis/AA-LCR",
+        description="questions of AA-LCR over sets of documents of about 100,000 tokens",
+        names=("aa-lcr_dataset",),
+    ),
+)

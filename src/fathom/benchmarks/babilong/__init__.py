@@ -1,0 +1,1 @@
+"""BABILong: facts of the bAbI tasks, scattered in running text."""

@@ -1,0 +1,1 @@
+"""Graphwalks: breadth-first searches and parents in a list of edges."""

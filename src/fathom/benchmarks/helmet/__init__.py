@@ -1,0 +1,1 @@
+"""HELMET: its scorers, and its seven categories."""

@@ -1,0 +1,1 @@
+"""LOFT: retrieval, answers and tables from a corpus in the prompt."""

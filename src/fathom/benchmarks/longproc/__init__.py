@@ -1,0 +1,1 @@
+"""LongProc: long procedures that follow exactly from the prompt."""

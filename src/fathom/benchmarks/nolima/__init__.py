@@ -1,0 +1,1 @@
+"""NoLiMa: a name whose sentence shares no words with the question."""

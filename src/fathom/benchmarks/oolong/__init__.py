@@ -1,0 +1,1 @@
+"""Oolong: counts over a stream of records that the context holds."""

@@ -1,0 +1,402 @@
+"""RULER's thirteen tasks with its configuration, for any length and nested: a longer prompt has all of a shorter one.
+
+Hsieh et al. (2024), arXiv:2404.06654, section 3 and the file ``synthetic.yaml`` of its repository: how many needles,
+keys, values and queries, which haystack, how many hops, which words. Prompts and needles are our own, keys and words
+are coined. Each item has a seed of its own, so that answers are at other places in every item (in the released code
+those of the questions and lists are at the same places in all items of a length).
+
+Eight retrieval tasks hide code numbers in a repeated sentence (``niah_single_1``), in documents, or among needles alone
+(``niah_multikey_2`` and ``_3``). ``vt`` follows a chain of five variables. ``cwe`` asks for ten words that occur 30
+times (6 times if the shortest length is below 4k), others 3 times (once). ``fwe`` has words with frequencies by a zeta
+distribution of exponent 2, the most frequent of which is ``...``. ``qa_1`` and ``qa_2`` ask questions over one document
+and over several.
+
+The score is F1 of the answers of the kind in question that a reply names, so that a list of everything is worth little;
+``--rule official`` is the released share of gold texts, or whether any gold text occurs.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from heapq import merge
+from itertools import count, islice
+from random import Random
+from string import ascii_lowercase, ascii_uppercase
+from types import MappingProxyType
+from typing import NamedTuple
+from uuid import UUID
+
+from fathom.benchmarks.hundred import multi_doc_qa
+from fathom.benchmarks.leader.generated_tasks import one_sentence
+from fathom.benchmarks.starter import single_doc_qa
+from fathom.score.answers import reply_text
+from fathom.score.released import GOLD
+from fathom.score.text import bag_f1, caseless
+from fathom.suites.tasks import depths, scattered
+from fathom.suites.tasks.growing import Growing, Piece, enough, growing, words
+from fathom.suites.tasks.several import apart
+from fathom.types import (
+    AnswerKind,
+    CandidatePool,
+    Draw,
+    Ending,
+    Haystack,
+    Layout,
+    Needle,
+    Part,
+    Passages,
+    Plan,
+    Question,
+    Resources,
+    Role,
+    Sample,
+    Score,
+    Task,
+)
+
+SOURCE = "RULER, section 3"
+ALL, ANY = "ruler/string_match_all", "ruler/string_match_part"
+
+
+class Retrieval(NamedTuple):
+    """A retrieval task: what it is hidden in, kinds of keys and values, and how many of each."""
+
+    haystack: str
+    key: str = "words"
+    value: str = "number"
+    keys: int = 1
+    values: int = 1
+    queries: int = 1
+
+
+RETRIEVAL: Mapping[str, Retrieval] = MappingProxyType(
+    {
+        "niah_single_1": Retrieval("noise"),
+        "niah_single_2": Retrieval("documents"),
+        "niah_single_3": Retrieval("documents", value="uuid"),
+        "niah_multikey_1": Retrieval("documents", keys=4),
+        "niah_multikey_2": Retrieval("needles"),
+        "niah_multikey_3": Retrieval("needles", key="uuid", value="uuid"),
+        "niah_multivalue": Retrieval("documents", values=4),
+        "niah_multiquery": Retrieval("documents", keys=4, queries=4),
+    }
+)
+PATTERNS = {
+    "number": re.compile(r"(?<!\d)\d{7}(?!\d)"),
+    "uuid": re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    "variable": re.compile(r"(?<![a-z])[a-z]{5}(?![a-z])"),
+    "word": re.compile(r"[^\W\d_]+"),
+}
+"""Answers of each kind in a reply in lower case."""
+HOPS = 4
+COMMON, OFTEN, RARE = 10, (30, 3), (6, 1)
+FREQUENT, EXPONENT, CODED = 3, 2.0, 6
+DOTS = "..."
+PROMPTS = {
+    "en": {
+        "intro": "Code {kind}s are stated somewhere in the text below. Remember them: you will be asked for some.\n\n",
+        "needle": "The code {kind} of {key} is {value}.",
+        "one": "What is the code {kind} of {key}? Reply with the code {kind} only.\nCode {kind}:",
+        "several": "What are all the code {kind}s of {key} stated in the text? Reply with these code {kind}s only.\n"
+        "Code {kind}s:",
+        "number": "number",
+        "uuid": "UUID",
+        "and": ", ",
+        "vt": "The text below sets variables, some of them to the value of another one. Follow the assignments.",
+        "vt_question": "Which {count} variables have the value {value}, directly or through other variables? Reply "
+        "with their names only.\nVariables:",
+        "cwe": "Below is a numbered list of words. Some words occur much more often than the others.\n\n",
+        "cwe_question": "\n\nWhich {count} words occur most often in the list? Reply with these words only.\nWords:",
+        "fwe": "The coded text below consists of coded words and of dots, which mean nothing.\n\n",
+        "fwe_question": "\n\nWhich {count} coded words occur most often in the text? Ignore the dots. Reply with these "
+        "words only.\nWords:",
+        "qa": "Below are documents on many subjects. Read them, then answer a question.",
+        "header": "Document {number}:\n",
+        "qa_question": "Answer the following question from the documents.\nQuestion: {question}\nReply with the answer "
+        "only, without explanation.\nAnswer:",
+    },
+    "zh": {
+        "intro": "下面的文字中写着一些代码{kind}。请记住它们，之后会问到其中的一些。\n\n",
+        "needle": "{key}的代码{kind}是{value}。",
+        "one": "{key}的代码{kind}是什么？请只回答这个代码{kind}。\n代码{kind}：",
+        "several": "文中写明的{key}的代码{kind}有哪些？请只回答这些代码{kind}。\n代码{kind}：",
+        "number": "数字",
+        "uuid": "UUID",
+        "and": "、",
+        "vt": "下面的文字给一些变量赋值，有的变量取另一个变量的值。请跟踪这些赋值。",
+        "vt_question": "有哪{count}个变量的值是{value}（直接得到或经由其他变量得到）？请只回答变量名。\n变量：",
+        "cwe": "下面是一个编了号的词表，有些词出现的次数远多于其他词。\n\n",
+        "cwe_question": "\n\n词表中出现次数最多的{count}个词是哪些？请只回答这些词。\n词：",
+        "fwe": "下面的密文由密码词和没有意义的点组成。\n\n",
+        "fwe_question": "\n\n文中出现次数最多的{count}个密码词是哪些？忽略点。请只回答这些词。\n词：",
+        "qa": "下面是若干文档，内容各不相同。请阅读后回答问题。",
+        "header": "文档{number}：\n",
+        "qa_question": "请根据文档回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
+    },
+}
+_SYLLABLES = [
+    first + vowel + last for first in "bdfghklmnprstvwz" for vowel in "aeiou" for last in ("", "l", "n", "r", "s", "x")
+]
+
+
+def coined(rng: Random, syllables: int = 2) -> str:
+    """A word of the given number of syllables that no language has, or hardly."""
+    return "".join(rng.choice(_SYLLABLES) for _ in range(syllables))
+
+
+def key_of(rng: Random, kind: str) -> str:
+    """A key: two coined words, or a UUID."""
+    return _uuid(rng) if kind == "uuid" else f"{coined(rng)}-{coined(rng)}"
+
+
+def _uuid(rng: Random) -> str:
+    return str(UUID(int=rng.getrandbits(128), version=4))
+
+
+def _number(rng: Random) -> str:
+    return str(rng.randint(1_000_000, 9_999_999))
+
+
+def _value(rng: Random, kind: str) -> str:
+    return _uuid(rng) if kind == "uuid" else _number(rng)
+
+
+def ending_of(question: str, gold: Sequence[str], kind: str) -> Ending:
+    """A question whose gold reply is a list of texts of a kind."""
+    inputs = {"kind": kind, GOLD: json.dumps(list(gold), ensure_ascii=False)}
+    return Ending(question, (", ".join(gold),), chance=0.0, facets={"answers": len(gold)}, inputs=inputs)
+
+
+def no_documents(resources: Resources) -> CandidatePool:
+    """Tasks without documents need no text."""
+    return CandidatePool(())
+
+
+# ----------------------------------------------------------------------------------------------------------- retrieval
+
+
+def plan_retrieval(draw: Draw, task: Retrieval) -> Plan:
+    """Needles in running text, or among others; some of them are asked for."""
+    rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
+    named = prompts[task.value]
+
+    def needle(key: str, value: str) -> str:
+        return prompts["needle"].format(kind=named, key=key, value=value)
+
+    keys = words(partial(key_of, rng, task.key), task.keys)
+    pairs = [(key, value) for key in keys for value in words(partial(_value, rng, task.value), task.values)]
+    asked = rng.sample(keys, task.queries)
+    gold = [value for wanted in asked for key, value in pairs if key == wanted]
+    text = prompts["one" if len(gold) == 1 else "several"].format(kind=named, key=prompts["and"].join(asked))
+    ending = ending_of(text, gold, task.value)
+    intro = prompts["intro"].format(kind=named)
+    if task.haystack == "needles":
+        others = words(partial(key_of, rng, task.key), enough(draw.resources.lengths[-1], 10), keys)
+        spaced = replace(ending, question="\n\n" + ending.question)
+        context = Growing(
+            intro,
+            [Piece((needle(*pair),), draw.depth) for pair in pairs],
+            [Piece((needle(key, _value(rng, task.value)),), rng.random()) for key in others],
+            lambda pieces: spaced,
+        )
+        return growing(context, draw.resources.counter)
+    places = [draw.depth] if len(pairs) == 1 else depths(draw, len(pairs))
+    rng.shuffle(pairs)
+    needles = tuple(Needle(needle(*pair), place) for pair, place in zip(pairs, places, strict=True))
+    return Haystack(intro.strip(), needles, ending)
+
+
+# ------------------------------------------------------------------------------------------- tracing and counting words
+
+
+def plan_variables(draw: Draw) -> Plan:
+    """A chain of variables: the first one has a value, each other one that of the one before."""
+    rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
+    names = words(lambda: "".join(rng.choices(ascii_uppercase, k=5)), HOPS + 1)
+    value = str(rng.randint(10_000, 99_999))
+    texts = [
+        f"VAR {name} = {before}" for name, before in zip(names, [value, *(f"VAR {n}" for n in names)], strict=False)
+    ]
+    needles = tuple(Needle(text + ".", place) for text, place in zip(texts, depths(draw, len(texts)), strict=True))
+    question = prompts["vt_question"].format(count=len(names), value=value)
+    return Haystack(prompts["vt"], needles, ending_of(question, names, "variable"))
+
+
+def plan_common(draw: Draw) -> Plan:
+    """Ten words that occur often among others that do not, in a numbered list."""
+    rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
+    often, rare = OFTEN if draw.resources.shortest >= 4096 else RARE
+    gold = words(partial(coined, rng), COMMON)
+    others = words(partial(coined, rng), enough(draw.resources.lengths[-1], 3 * rare), gold)
+    ending = ending_of(prompts["cwe_question"].format(count=COMMON), gold, "word")
+    context = Growing(
+        prompts["cwe"],
+        [Piece((word,), rng.random()) for word in gold for _ in range(often)],
+        [Piece((word,), rng.random()) for word in others for _ in range(rare)],
+        lambda pieces: ending,
+        render=_numbered,
+    )
+    return growing(context, draw.resources.counter)
+
+
+def _numbered(pieces: Sequence[Piece]) -> list[Part]:
+    return [" ".join(f"{number}. {piece.parts[0]}" for number, piece in enumerate(pieces, 1))]
+
+
+def plan_frequent(draw: Draw) -> Plan:
+    """Coded words whose counts follow a zeta distribution at every length; ranks 2 to 4 are asked for."""
+    rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
+    longest = draw.resources.lengths[-1]
+    drawn = words(lambda: "".join(rng.choices(ascii_lowercase, k=CODED)), max(2 * FREQUENT, longest // 50))
+    ranked = [DOTS, *drawn[1:]]
+    pieces = [Piece((ranked[rank],), rng.random()) for rank in islice(by_frequency(len(ranked)), enough(longest, 1))]
+    ending = ending_of(prompts["fwe_question"].format(count=FREQUENT), ranked[1 : FREQUENT + 1], "word")
+    context = Growing(prompts["fwe"], pieces[:1], pieces[1:], lambda ordered: ending, gap=" ")
+    return growing(context, draw.resources.counter)
+
+
+def by_frequency(size: int) -> Iterator[int]:
+    """Ranks from 0 without end, each in proportion to a zeta distribution however many are taken."""
+
+    def times(rank: int) -> Iterator[tuple[float, int]]:
+        return (((number + 0.5) * (rank + 1) ** EXPONENT, rank) for number in count())
+
+    return (rank for _, rank in merge(*map(times, range(size))))
+
+
+# ------------------------------------------------------------------------------------------------------------ questions
+
+
+def plan_question(draw: Draw, several: bool) -> Plan:
+    """Documents, and questions over one or several of them that do not name them."""
+    prompts, candidate = draw.resources.texts_of(PROMPTS), draw.candidate
+    assert candidate is not None
+    gold = apart(draw, candidate.spans, in_order=False) if several else ((candidate.spans[0], draw.depth),)
+    return Passages(
+        prompts["qa"],
+        prompts["header"],
+        gold,
+        partial(_asked, text=prompts["qa_question"], questions=candidate.questions),
+        shuffle=scattered(draw),
+    )
+
+
+def _asked(layout: Layout, text: str, questions: tuple[Question, ...]) -> tuple[Ending, ...]:
+    return tuple(
+        Ending(
+            text.format(question=question.text),
+            question.answers,
+            chance=0.0,
+            facets={"passages": len(layout.spans)},
+            asked=question.text,
+        )
+        for question in questions
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- scoring
+
+
+def score(reply: str, sample: Sample) -> Score:
+    """F1 of the answers of the kind in question that a reply names; valid if it names one.
+
+    Words are those after the last colon, as a reply may say what it lists.
+    """
+    kind, gold = str(sample.inputs["kind"]), json.loads(str(sample.inputs[GOLD]))
+    text = caseless(reply_text(reply) or "")
+    if kind == "word":
+        text = text.rpartition(":")[2]
+    named = list(dict.fromkeys(PATTERNS[kind].findall(text)))
+    return Score(
+        bag_f1(named, [caseless(item) for item in gold]), bool(named), ", ".join(named) or None, f"F1 of {kind}s"
+    )
+
+
+def _task(
+    name: str,
+    plan: Callable[[Draw], Plan],
+    cap: int,
+    description: str,
+    *,
+    answer: AnswerKind = "words",
+    pool: Callable[[Resources], CandidatePool] | None = None,
+    noise: tuple[Role, ...] = (),
+    positioned: bool = False,
+) -> Task:
+    return Task(
+        name=f"ruler_{name}",
+        title=f"RULER {name}",
+        plan=plan,
+        score=score,
+        metric="f1",
+        max_output_tokens=cap,
+        description=description,
+        answer=answer,
+        source=SOURCE,
+        positioned=positioned,
+        pool=pool,
+        gold=(),
+        noise=noise,
+        official=ALL,
+    )
+
+
+_TEXT: tuple[Role, ...] = ("qa", "news", "noise")
+_POOLS: Mapping[str, tuple[Callable[[Resources], CandidatePool] | None, tuple[Role, ...]]] = {
+    "noise": (one_sentence, ("refrain",)),
+    "documents": (None, _TEXT),
+    "needles": (no_documents, ()),
+}
+_HIDDEN = {"noise": "in a repeated sentence", "documents": "in documents", "needles": "among others like it"}
+
+
+def _retrieval(name: str, task: Retrieval) -> Task:
+    pool, noise = _POOLS[task.haystack]
+    asked = task.queries * task.values
+    what = {"number": "code number", "uuid": "UUID"}[task.value]
+    return _task(
+        name,
+        partial(plan_retrieval, task=task),
+        128,
+        f"{asked} {what}{'s' if asked > 1 else ''} hidden {_HIDDEN[task.haystack]}",
+        answer="uuid" if task.value == "uuid" else "words",
+        pool=pool,
+        noise=noise,
+        positioned=task.keys * task.values == 1,
+    )
+
+
+def _questions(name: str, several: bool) -> Task:
+    home = multi_doc_qa if several else single_doc_qa
+    return Task(
+        name=f"ruler_{name}",
+        title=f"RULER {name}",
+        plan=partial(plan_question, several=several),
+        score=single_doc_qa.score,
+        metric="token_f1",
+        max_output_tokens=64,
+        description=f"questions over {'several documents' if several else 'one document'} that do not name them",
+        source=SOURCE,
+        positioned=not several,
+        pool=home.pool,
+        needs="questions with answers",
+        gold=("multi_qa",) if several else ("qa",),
+        noise=("qa", "noise"),
+        gold_alone=True,
+        gold_in_text=True,
+        official=ANY,
+    )
+
+
+TASKS = (
+    *(_retrieval(name, task) for name, task in RETRIEVAL.items()),
+    _task(
+        "vt", plan_variables, 128, "the five variables of a chain of assignments", pool=one_sentence, noise=("refrain",)
+    ),
+    _task("cwe", plan_common, 160, "the ten most common words of a list", pool=no_documents),
+    _task("fwe", plan_frequent, 96, "the three most frequent coded words of a text", pool=no_documents),
+    _questions("qa_1", several=False),
+    _questions("qa_2", several=True),
+)

@@ -1,0 +1,112 @@
+"""Readers that answer the generated frontier tasks exactly from what they see of a prompt, in English."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+from fathom.benchmarks.babilong.tasks import NUMBERS
+from fathom.benchmarks.nolima.tasks import LINKS
+
+LAST = {
+    name: number
+    for number, name in enumerate(("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"))
+}
+
+
+def graphwalks(prompt: str) -> str:
+    edges = re.findall(r"^(\w{10}) -> (\w{10})$", prompt, re.MULTILINE)
+    if asked := re.search(r"at node (\w+) .* exactly (\d) step", prompt):
+        reached, layer = {asked[1]}, {asked[1]}
+        for _ in range(int(asked[2])):
+            layer = {end for start, end in edges if start in layer} - reached
+            reached |= layer
+    else:
+        (node,) = re.findall(r"lead to node (\w+)\?", prompt)
+        layer = {start for start, end in edges if end == node} - {node}
+    return f"Final Answer: [{', '.join(sorted(layer))}]"
+
+
+def mrcr(prompt: str) -> str:
+    asked = re.search(r"Write (\w+) and, directly after it, the (\w+) entry of the (.+?) kept at (.+?) that", prompt)
+    assert asked
+    turns = prompt.rpartition("\n\nWrite ")[0].split("Reader: Show me an entry of the ")[1:]
+    head = f"{asked[3]} kept at {asked[4]}.\nArchivist: "
+    entries = [turn.removeprefix(head).strip() for turn in turns if turn.startswith(head)]
+    number = LAST[asked[2]]
+    return asked[1] + (entries[number] if number < len(entries) else "")
+
+
+def retrieval(prompt: str) -> str:
+    needles = re.findall(r"The code (?:number|UUID) of ([\w-]+) is ([\w-]+)\.", prompt)
+    (keys,) = re.findall(r"code (?:number|UUID)s? of ([\w, -]+?)(?:\?| stated)", prompt[-500:])
+    return ", ".join(value for key, value in needles if key in keys.split(", "))
+
+
+def variables(prompt: str) -> str:
+    (value,) = re.findall(r"have the value (\d+)", prompt)
+    set_to = dict(re.findall(r"VAR (\w+) = (?:VAR )?(\w+)\.", prompt))
+    return ", ".join(name for name in set_to if _followed(set_to, name) == value)
+
+
+def _followed(set_to: dict[str, str], name: str) -> str:
+    while name in set_to:
+        name = set_to[name]
+    return name
+
+
+def common(prompt: str) -> str:
+    return _most(re.findall(r"\d+\. (\w+)", prompt), 10)
+
+
+def frequent(prompt: str) -> str:
+    return _most(re.findall(r"(?<!\w)[a-z]{6}(?!\w)", prompt.split("\n\n")[1]), 3)
+
+
+def _most(words: list[str], count: int) -> str:
+    return ", ".join(word for word, _ in Counter(words).most_common(count))
+
+
+def babilong(prompt: str) -> str:
+    places: dict[str, str] = {}
+    carried: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
+    for person, verb, name in re.findall(r"(\w+) (went to|took|put down) the (\w+)", prompt):
+        things = carried.setdefault(person, [])
+        if verb == "went to":
+            places[person] = name
+        elif verb == "took":
+            things.append(name)
+        elif name in things:
+            things.remove(name)
+        for thing in things if verb != "put down" else ():
+            path = paths.setdefault(thing, [])
+            if path[-1:] != [places.get(person)]:
+                path.append(places.get(person, ""))
+    asked = prompt.rpartition("Question: ")[2]
+    if many := re.match(r"How many things is (\w+)", asked):
+        return NUMBERS[len(carried.get(many[1], []))]
+    if whether := re.match(r"Is (\w+) in the (\w+)", asked):
+        return "yes" if places.get(whether[1]) == whether[2] else "no"
+    if before := re.match(r"Where was the (\w+) before the (\w+)", asked):
+        path = ["", *paths.get(before[1], [])]
+        return path[path.index(before[2]) - 1] if before[2] in path else "unknown"
+    name = re.match(r"Where is (?:the )?(\w+)", asked)
+    assert name
+    return paths.get(name[1], [""])[-1] or places.get(name[1], "unknown")
+
+
+def nolima(prompt: str) -> str:
+    for sight, country, continent in LINKS["en"]:
+        names = re.findall(rf"(?:truth, |balcony of )(\w+).*?{re.escape(sight)}", prompt)
+        if names and any(word in prompt[-200:] for word in (sight, country, continent)):
+            return str(names[0])
+    return "unknown"
+
+
+def solver_of(task: str) -> Callable[[str], str]:
+    """The reader of a task."""
+    special = {"ruler_vt": variables, "ruler_cwe": common, "ruler_fwe": frequent}
+    families = {"graphwalks": graphwalks, "mrcr": mrcr, "ruler": retrieval, "babilong": babilong, "nolima": nolima}
+    return special.get(task) or families[task.partition("_")[0]]

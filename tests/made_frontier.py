@@ -1,0 +1,120 @@
+"""Made-up records of the frontier benchmarks, in the forms in which they are published."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from zipfile import ZipFile
+
+import polars
+
+from fathom.benchmarks.babilong.scoring import LABELS
+from made import make_document
+
+NEEDLES = (2, 4, 8)
+
+
+def write_frontier(folder: Path, count: int = 4) -> Path:
+    """Records of MRCR (OpenAI's and Google's), Graphwalks, BABILong and AA-LCR, in a folder."""
+    write_mrcr(folder / "openai--mrcr", count)
+    write_google(folder / "google", count)
+    write_graphwalks(folder / "openai--graphwalks", count)
+    write_babilong(folder / "babilong", count)
+    write_aa_lcr(folder / "ArtificialAnalysis--AA-LCR", count)
+    return folder
+
+
+def write_mrcr(folder: Path, count: int) -> None:
+    for needles in NEEDLES:
+        rows = []
+        for number in range(count):
+            text, prefix = f"Verse {number} of {needles} tapirs, slow and kind.", f"aYooSG8C{number}{needles}"
+            turns = [("user", "Write a verse about tapirs."), ("assistant", text)]
+            turns += [("user", f"Prepend {prefix} to the 1st (1 indexed) verse about tapirs.")]
+            rows.append(
+                {
+                    "prompt": json.dumps([{"role": role, "content": content} for role, content in turns]),
+                    "answer": prefix + text,
+                    "random_string_to_prepend": prefix,
+                    "n_needles": needles,
+                    "desired_msg_index": 1,
+                    "total_messages": 3,
+                    "n_chars": 100,
+                    "date_added": "2025-12-05",
+                }
+            )
+        path = folder / f"{needles}needle" / f"{needles}needle_0.parquet"
+        path.parent.mkdir(parents=True)
+        polars.DataFrame(rows).write_parquet(path)
+
+
+def write_google(folder: Path, count: int) -> None:
+    folder.mkdir(parents=True)
+    with (folder / "mrcr_v2p1_2needle_in_(4096,8192)_dynamic_fewshot_text_style_fast.csv").open(
+        "w", newline=""
+    ) as file:
+        rows = csv.writer(file)
+        rows.writerow(["queries", "answer", "context_len"])
+        for number in range(count):
+            rows.writerow(
+                [f"A conversation.\n\nRepeat text {number}.", f"b6Yath1qpb{number:02d}Text {number}, kind.", 5000]
+            )
+
+
+def write_graphwalks(folder: Path, count: int) -> None:
+    folder.mkdir(parents=True)
+    rows = [
+        {
+            "prompt": f"Edges:\n\na{number} -> b{number}\n\n{kind} of a{number}.\nFinal Answer: [] if none.",
+            "answer_nodes": [f"b{number}"] if number else [],
+            "prompt_chars": 90,
+            "problem_type": kind.upper() if number else kind,
+            "date_added": "2025-04-14",
+        }
+        for kind in ("bfs", "parents")
+        for number in range(count)
+    ]
+    schema = {"answer_nodes": polars.List(polars.String)}
+    polars.DataFrame(rows, schema_overrides=schema).write_parquet(folder / "graphwalks_128k_and_shorter.parquet")
+
+
+def write_babilong(folder: Path, count: int) -> None:
+    for task, labels in LABELS.items():
+        path = folder / task / "0k.json"
+        path.parent.mkdir(parents=True)
+        rows = [
+            {
+                "input": f"{make_document(number, sentences=4).text}\nA fact of {task}.",
+                "question": f"What does question {number} ask? ",
+                "target": labels[number % len(labels)],
+            }
+            for number in range(count)
+        ]
+        path.write_text(json.dumps(rows))
+
+
+def write_aa_lcr(folder: Path, count: int) -> None:
+    (folder / "extracted_text").mkdir(parents=True)
+    with ZipFile(folder / "extracted_text" / "AA-LCR_extracted-text.zip", "w") as archive:
+        for number in range(count):
+            # The name of the second file is in the archive as its UTF-8 read as code page 437.
+            for name in ("report.txt", "café.txt".encode().decode("cp437")):
+                archive.writestr(f"lcr/Reports/set_{number}/{name}", make_document(number, sentences=6).text)
+    with (folder / "AA-LCR_Dataset.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(
+            ["document_category", "document_set_id", "question_id", "question", "answer", "data_source_filenames"]
+        )
+        for number in range(count):
+            files = "report.txt;café.txt"
+            rows.writerow(
+                [
+                    "Reports",
+                    f"set_{number}",
+                    number + 1,
+                    f"Who kept {number}?",
+                    f"Keeper {number} of all",
+                    files,
+                ]
+            )

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from statistics import mean
+
+import pytest
+
+from engine_calls import configure
+from fathom.benchmarks.ruler.tasks import by_frequency
+from fathom.models.overflow import fit
+from fathom.score.registry import get_scorer, row_of
+from fathom.suites.build import build
+from fathom.suites.registry import get_suite, get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
+from fathom.types import Sample
+from frontier_solvers import solver_of
+
+LENGTHS = (4096, 16384)
+SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong")
+TASKS = [
+    task for suite in SUITES for task in get_suite(suite).tasks if get_task(task).gold == () and "published" not in task
+]
+COUNTED = ("ruler_cwe", "ruler_fwe")
+UUIDS = "ruler_niah_multikey_3"  # a needle is more than a hundredth of the shortest length
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
+    wanted = configure(",".join(TASKS), languages=("en", "zh"), lengths=LENGTHS, items=4)
+    return open_suite(build(wanted, tmp_path_factory.mktemp("frontier") / "suite").folder)
+
+
+@pytest.fixture(scope="module")
+def prompts(built: BuiltSuite) -> Mapping[str, list[tuple[Sample, str]]]:
+    """Samples with their prompts, by task."""
+    texts, by_task = built.texts(), defaultdict(list)
+    for sample in built.samples():
+        by_task[sample.task].append((sample, render(sample, texts)))
+    return by_task
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
+def test_the_gold_reply_is_right_under_both_rules_and_an_empty_one_wrong(
+    prompts: Mapping[str, list[tuple[Sample, str]]], name: str
+) -> None:
+    task = get_task(name)
+    official = get_scorer(task.official, "official")
+    for sample, _ in prompts[name]:
+        row = row_of(sample.targets[0], sample)
+        assert (task.score(sample.targets[0], sample).value, official(row).value) == (1, 1), sample.id
+        empty = task.score("", sample)
+        assert (empty.value, empty.valid) == (0, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
+def test_every_length_is_filled_and_asks_the_same(prompts: Mapping[str, list[tuple[Sample, str]]], name: str) -> None:
+    items = defaultdict(list)
+    for sample, prompt in prompts[name]:
+        least = 0.98 if name == UUIDS else 0.99
+        assert least * sample.length <= sample.tokens <= sample.length, sample.id
+        items[sample.item].append((sample, prompt))
+    assert len(items) == 4 * len(get_task(name).languages)
+    for (short, first), (long, second) in items.values():
+        assert (short.length, long.length) == LENGTHS
+        assert short.targets == long.targets
+        assert first.rsplit("\n\n", 1)[1] == second.rsplit("\n\n", 1)[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["graphwalks_bfs", "graphwalks_parents", "ruler_niah_multikey_2", "ruler_cwe", "mrcr_8"]
+)
+def test_a_longer_prompt_has_all_pieces_of_a_shorter_one_in_their_order(
+    prompts: Mapping[str, list[tuple[Sample, str]]], name: str
+) -> None:
+    pattern = {"ruler_cwe": r"(?<=\. )\w+", "mrcr_8": r"(?<=Archivist: ).*|(?<=档案员：).*"}.get(name, r"^.+$")
+    items = defaultdict(list)
+    for sample, prompt in prompts[name]:
+        items[sample.item].append(re.findall(pattern, prompt.rsplit("\n\n", 1)[0], re.MULTILINE))
+    for short, long in items.values():
+        rest = iter(long)
+        # The last entry of a conversation may be shortened.
+        assert all(any(other.startswith(piece) for other in rest) for piece in short)
+        assert len(long) > 2 * len(short)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
+def test_a_reader_with_a_window_is_right_up_to_it_and_not_beyond(
+    prompts: Mapping[str, list[tuple[Sample, str]]], name: str
+) -> None:
+    tokenizer, task, solve = get_tokenizer(), get_task(name), solver_of(name)
+    scores: dict[int, list[float]] = defaultdict(list)
+    for sample, prompt in prompts[name]:
+        if sample.language == "en":
+            fitted = fit(prompt, LENGTHS[0], "middle", tokenizer)
+            assert fitted is not None
+            scores[sample.length].append(task.score(solve(fitted.prompt), sample).value or 0.0)
+    assert mean(scores[LENGTHS[0]]) == 1
+    # The ends of a four times longer prompt have a quarter of its pieces, which is enough to count frequent words.
+    assert mean(scores[LENGTHS[1]]) == 1 if name in COUNTED else mean(scores[LENGTHS[1]]) < 0.8, scores
+
+
+@pytest.mark.slow
+def test_graphs_have_the_structure_of_the_published_one(prompts: Mapping[str, list[tuple[Sample, str]]]) -> None:
+    for name in ("graphwalks_bfs", "graphwalks_parents"):
+        for sample, prompt in prompts[name]:
+            edges = re.findall(r"^(\w{10}) -> (\w{10})$", prompt, re.MULTILINE)
+            sources = [source for source, _ in edges]
+            blocks = [source for source, before in zip(sources, [None, *sources], strict=False) if source != before]
+            assert len(blocks) == len(set(blocks)), sample.id
+            assert Counter(Counter(sources).values()).most_common(1)[0][0] == 4
+            assert any(source == end for source, end in edges)
+
+
+@pytest.mark.slow
+def test_ruler_has_the_numbers_of_its_configuration(prompts: Mapping[str, list[tuple[Sample, str]]]) -> None:
+    needles = {"niah_single_1": 1, "niah_single_3": 1, "niah_multikey_1": 4, "niah_multivalue": 4, "niah_multiquery": 4}
+    answers = {"niah_multivalue": 4, "niah_multiquery": 4, "vt": 5, "cwe": 10, "fwe": 3}
+    for name in (
+        "niah_single_1",
+        "niah_single_3",
+        "niah_multikey_1",
+        "niah_multivalue",
+        "niah_multiquery",
+        "vt",
+        "cwe",
+    ):
+        for sample, prompt in prompts[f"ruler_{name}"]:
+            if sample.language == "en":
+                assert len(json.loads(str(sample.inputs["gold_json"]))) == answers.get(name, 1)
+                count = len(re.findall(r"The code \w+ of [\w-]+ is", prompt))
+                assert name not in needles or count == needles[name]
+    for _, prompt in prompts["ruler_cwe"]:
+        counts = Counter(re.findall(r"\d+\. (\w+)", prompt)).most_common()
+        assert [count for _, count in counts[:10]] == [30] * 10
+        assert counts[10][1] == 3
+    ranks = Counter(rank for rank, _ in zip(by_frequency(50), range(10_000), strict=False))
+    assert ranks[1] / ranks[0] == pytest.approx(1 / 4, rel=0.02)
+    assert ranks[3] / ranks[0] == pytest.approx(1 / 16, rel=0.02)
+
+
+@pytest.mark.slow
+def test_answers_are_at_other_places_in_every_item(prompts: Mapping[str, list[tuple[Sample, str]]]) -> None:
+    for name in ("ruler_cwe", "ruler_niah_multikey_2", "mrcr_4"):
+        places = {
+            prompt.find(sample.targets[0].split(",")[0][-8:])
+            for sample, prompt in prompts[name]
+            if sample.length == LENGTHS[0]
+        }
+        assert len(places) > 4
