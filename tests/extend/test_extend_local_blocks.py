@@ -25,6 +25,12 @@ MAPS = (
     "dca&chunk=192&local=32",
     "streaming&window=96",
 )
+    "rerope&window=96",
+    "leaky&window=96",
+    "selfextend&window=96&group=8",
+    "dca&chunk=192&local=32",
+    "streaming&window=96",
+)
 EXACT = 1e-4
 
 
