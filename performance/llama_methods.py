@@ -1,8 +1,8 @@
 """Which methods llama.cpp's server applies: python performance/llama_methods.py MODEL.gguf.
 
-Asks one prompt of a server without a method, one with YaRN and one with SelfExtend (``grp_attn_n``, ``grp_attn_w``), each in
-a process of its own, and prints the log-probabilities of the first tokens: a method that is applied changes them. The prompt
-is longer than the window of SelfExtend. Needs xllamacpp.
+Asks one prompt of a server without a method, one with YaRN and one with SelfExtend (``grp_attn_n``, ``grp_attn_w``),
+each in a process of its own, and prints the log-probabilities of the first tokens: a method that is applied changes
+them. The prompt is longer than the window of SelfExtend. Needs xllamacpp.
 """
 
 import json
@@ -30,7 +30,7 @@ threading.Event().wait()
 
 def main(path: str) -> None:
     """Print a line for each server."""
-    asked = {"prompt": PROMPT + "The pass key is", "n_predict": 6, "temperature": 0, "n_probs": 1, "cache_prompt": False}
+    asked = {"prompt": PROMPT + "The pass key is", "n_predict": 6, "temperature": 0, "n_probs": 1}
     for kind in ("none", "yarn", "selfextend"):
         command = [sys.executable, "-c", SERVER, kind, path]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:

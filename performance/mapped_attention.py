@@ -1,7 +1,7 @@
-"""CPU seconds of a prompt's states in a model of Hugging Face, by setup: python performance/mapped_attention.py MODEL [TOKENS].
+"""CPU seconds of a prompt in a model of Hugging Face, by setup: python performance/mapped_attention.py MODEL [TOKENS].
 
-One thread, random tokens, each setup after a short prompt. Compare two versions of the code, or ``sdpa`` and ``blocks``,
-in the same minutes: the figures are ratios.
+One thread, random tokens, each setup after a short prompt. Compare two versions of the code, or ``sdpa`` and
+``blocks``, in the same minutes: the figures are ratios.
 """
 
 import sys

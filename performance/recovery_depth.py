@@ -1,9 +1,9 @@
 """How often the intervals of recovery by depth contain the truth: python performance/recovery_depth.py [RUNS [CASE]].
 
-Questions are right or wrong in three contexts, at two lengths, with evidence in each fifth of the context. A share of an
-item's luck is the same in all contexts and at both lengths. What a model reads in each fifth is known; it is less at the
-second length. Prints the percentage of 95% intervals that contain the truth: of what is recovered, of the points that are
-lost, and of the score, over all fifths and lengths; and the share of recoveries that are not given.
+Questions are right or wrong in three contexts, at two lengths, with evidence in each fifth of the context. A share of
+an item's luck is the same in all contexts and at both lengths. What a model reads in each fifth is known; it is less at
+the second length. Prints the percentage of 95% intervals that contain the truth: of what is recovered, of the points
+that are lost, and of the score, over all fifths and lengths; and the share of recoveries that are not given.
 """
 
 import sys
@@ -61,8 +61,8 @@ def rows_of(truth: Truth, seed: int) -> Iterator[Row]:
         asked += [(length, {"depth": depth}, truth.full(fifth, length)) for length in LENGTHS]
         for length, facets, chance in asked:
             drawn = truth.luck**0.5 * shared + (1 - truth.luck) ** 0.5 * rng.normal()
-            ident = f"{item}@{length}{facets.get('context', '')}"
-            yield Row("s", "t", str(item), ident, "m", length, float(drawn < threshold(chance)), chance=0.0, facets=facets)
+            ident, right = f"{item}@{length}{facets.get('context', '')}", float(drawn < threshold(chance))
+            yield Row("s", "t", str(item), ident, "m", length, right, chance=0.0, facets=facets)
 
 
 def covered(truth: Truth, seed: int) -> Iterator[tuple[str, bool | None]]:
@@ -78,8 +78,9 @@ def covered(truth: Truth, seed: int) -> Iterator[tuple[str, bool | None]]:
             }
             for name, true in truths.items():
                 found = getattr(part, name)
-                yield name, None if found is None else bool(
-                    found.interval.low - 1e-12 <= true <= found.interval.high + 1e-12
+                yield (
+                    name,
+                    None if found is None else bool(found.interval.low - 1e-12 <= true <= found.interval.high + 1e-12),
                 )
 
 

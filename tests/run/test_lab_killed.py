@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import start_program, until
 from scripted_server import ScriptedServer
 
 from fathom import api
 from fathom.rows import load
+from processes import start_program, until
 
 SETUPS = ["retrieval?top=1"]
 ITEMS, LENGTHS = 5, ("1k", "2k")
@@ -19,7 +19,8 @@ import sys
 from fathom import api
 
 suite, url, out = sys.argv[1:]
-api.lab_compare(suite, "openai/scripted", {SETUPS}, out=out, model_base_url=url, window="4k", max_connections=1, repeats=0)
+given = dict(model_base_url=url, window="4k", max_connections=1, repeats=0)
+api.lab_compare(suite, "openai/scripted", {SETUPS}, out=out, **given)
 """
 
 
