@@ -11,7 +11,7 @@ import torch
 
 from fathom.models.hugging_face import load_model
 
-SETUPS = (
+SETUPS: tuple[tuple[str, dict[str, str]], ...] = (
     ("none", {}),
     ("none", {"attn_implementation": "blocks"}),
     ("extend=rerope&window=1k", {}),

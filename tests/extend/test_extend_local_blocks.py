@@ -18,7 +18,12 @@ from fathom.extend.hf.attention import BLOCK, Pairs  # noqa: E402
 from fathom.extend.positions import levels  # noqa: E402
 from fathom.models.hugging_face import load_model  # noqa: E402
 
-MAPS = ("rerope&window=96", "leaky&window=96", "selfextend&window=96&group=8", "dca&chunk=192&local=32")
+MAPS: tuple[str, ...] = (
+    "rerope&window=96",
+    "leaky&window=96",
+    "selfextend&window=96&group=8",
+    "dca&chunk=192&local=32",
+)
 MAPS += ("streaming&window=96",)
 EXACT = 1e-4
 

@@ -278,14 +278,19 @@ def attend_in_blocks(states: States, pairs: Pairs, softcap: float | None = None,
 
     value, tokens = states.value, pairs.queries.shape[-1]
     batch, few, stored, _size = value.shape
-    group, together, most = states.heads // few, *((few, BLOCK) if value.is_cuda else (1, BLOCK // 4))
+    group = states.heads // few
+    together, most = (few, BLOCK) if value.is_cuda else (1, BLOCK // 4)
     step = max(1, min(most, SCORES // (batch * states.heads * stored)))
     chooses = tokens if layer is None else layer.first(tokens)
     outputs = []
     for start in range(0, tokens, step):
         block = slice(start, min(start + step, tokens))
         seen = [(*part, states.query(part[0], block)) for part in pairs.seen(block)]
-        watched = torch.zeros(batch, states.heads, block.stop - start, stored) if block.stop > chooses else None
+        watched = (
+            value.new_zeros((batch, states.heads, block.stop - start, stored), dtype=torch.float32)
+            if block.stop > chooses
+            else None
+        )
         rows = []
         for first in range(0, few, together):
             own, heads = slice(first, first + together), slice(first * group, (first + together) * group)
@@ -296,7 +301,7 @@ def attend_in_blocks(states: States, pairs: Pairs, softcap: float | None = None,
                 if softcap is not None:
                     score = softcap * torch.tanh(score.float() / softcap)
                 hidden = hidden if hidden.shape[1] == 1 else hidden[:, heads]
-                score.flatten(1, 2)[..., inner].masked_fill_(hidden, torch.finfo(score.dtype).min)
+                score.flatten(1, 2)[..., inner].masked_fill_(hidden.to(score.device), torch.finfo(score.dtype).min)
                 scores.append(score.flatten(2, 3))
             exact = torch.float32 if watched is not None else None
             weights = torch.softmax(scores[0] if len(scores) == 1 else torch.cat(scores, -1), -1, dtype=exact)
