@@ -57,6 +57,7 @@ def rows_of(truth: Truth, seed: int) -> Iterator[Row]:
     for item in range(truth.items):
         shared, depth = rng.normal(), (item + 0.5) / truth.items
         fifth = int(depth * FIFTHS)
+        asked: list[tuple[int, dict[str, str | float], float]]
         asked = [(0, {"context": "none"}, truth.none), (0, {"context": "alone"}, truth.alone)]
         asked += [(length, {"depth": depth}, truth.full(fifth, length)) for length in LENGTHS]
         for length, facets, chance in asked:

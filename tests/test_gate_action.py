@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -94,7 +95,7 @@ def test_options_of_files_reach_the_run_and_the_gate(runner: Runner) -> None:
 
 
 def test_what_is_recovered_is_compared_on_request(runner: Runner, tmp_path: Path) -> None:
-    build = {"corpus": "world", "tokenizer": "words", "lengths": ["512"], "items": 40}
+    build: dict[str, Any] = {"corpus": "world", "tokenizer": "words", "lengths": ["512"], "items": 40}
     api.build("passkey", tmp_path / "nested", closed_book=True, alone=True, **build)
     for name, model in (("reads", "fathom/lexical"), ("half", "fathom/lexical?window=256&truncate=middle")):
         api.run(tmp_path / "nested", model=model, out=tmp_path / name)
