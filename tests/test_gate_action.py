@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -91,6 +92,18 @@ def test_options_of_files_reach_the_run_and_the_gate(runner: Runner) -> None:
     made = Path(found.outputs["candidate"])
     assert json.loads((made / "run.json").read_text("utf-8"))["command"]["options"]["limit"] == 3
     assert found.outputs["decision"] == "INCONCLUSIVE"  # most samples are missing
+
+
+def test_what_is_recovered_is_compared_on_request(runner: Runner, tmp_path: Path) -> None:
+    build: dict[str, Any] = {"corpus": "world", "tokenizer": "words", "lengths": ["512"], "items": 40}
+    api.build("passkey", tmp_path / "nested", closed_book=True, alone=True, **build)
+    for name, model in (("reads", "fathom/lexical"), ("half", "fathom/lexical?window=256&truncate=middle")):
+        api.run(tmp_path / "nested", model=model, out=tmp_path / name)
+    found = runner.run(candidate="half", baseline="reads", on="recovery", **GATE)
+    assert (found.outputs["decision"], found.code) == ("FAIL", 1)
+    assert json.loads(Path(found.outputs["json"]).read_text("utf-8"))["on"] == "recovery"
+    assert runner.run(candidate="reads", baseline="half", on="recovery", **GATE).outputs["decision"] == "PASS"
+    assert "--on" in runner.run(candidate="reads", baseline="half", on="nothing", **GATE).log
 
 
 @pytest.mark.parametrize(

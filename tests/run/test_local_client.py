@@ -155,6 +155,18 @@ def test_batches_change_nothing(base: Path) -> None:
         )
 
 
+def test_replies_of_batches_are_those_of_single_requests_in_any_order(base: Path) -> None:
+    """100 requests in batches whose neighbours are drawn, in float32: padding and neighbours change no reply."""
+    alone, together = client(base, chat_template="never"), client(base, chat_template="never", batch_size=4)
+    prompts = [f"{prompt} {question}" for prompt in PROMPTS for question in QUESTIONS]
+    expected = {prompt: ask(alone, prompt)[0].text for prompt in prompts}
+    drawn = [prompt for prompt in prompts for _ in range(100 // len(prompts) + 1)][:100]
+    Random(2).shuffle(drawn)
+    replies = ask(together, *drawn)
+    assert len(replies) == 100
+    assert [reply.text for reply in replies] == [expected[prompt] for prompt in drawn]
+
+
 def test_each_prompt_of_a_batch_has_its_own_cap_and_stop_text(base: Path) -> None:
     model = client(base, chat_template="never", batch_size=3)
     whole = greedily(model, PROMPTS[1], 24)

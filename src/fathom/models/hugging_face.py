@@ -99,6 +99,8 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
     import torch
     import transformers
 
+    from fathom.extend.hf.attention import BLOCKS, register_blocks
+
     place = _place(name, given)
     extension = plan(name, given)
     options = {
@@ -120,6 +122,8 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
         options["config"] = extension.config
         if extension.attention is not None:
             options["attn_implementation"] = extension.attention
+    if options.get("attn_implementation") == BLOCKS:
+        register_blocks()
     try:
         model = loader.from_pretrained(place, **options).eval()
     except Exception as error:  # libraries raise errors of many kinds for damaged files
@@ -161,13 +165,14 @@ def plan(name: str, arguments: Mapping[str, Json]) -> "Extension | None":
 
     if int(__version__.split(".")[0]) < 5:
         raise FathomError(f"model {name}: extend and cache need transformers 5 or later, not {__version__}: {INSTALL}")
+    from fathom.extend.hf.attention import BLOCKS
     from fathom.extend.hf.checks import check_memory, is_mapped
     from fathom.extend.hf.extension import plan_extension
 
     try:
         config = _configuration(name, arguments)
         extension = plan_extension(config, method, cache)
-        if extension.attention is not None and "attn_implementation" in arguments:
+        if extension.attention is not None and arguments.get("attn_implementation") not in (None, BLOCKS):
             named = method.name if is_mapped(extension.method) else cache.name
             raise FathomError(f"{named} has an attention of its own; leave out -M attn_implementation")
         text = config.get_text_config()

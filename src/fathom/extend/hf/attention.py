@@ -7,7 +7,7 @@ level that covers it. Queries are computed in blocks, so that memory grows with 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from fathom.types import FathomError
 
 BLOCK = 256
 """Queries that are computed at once, at most."""
+BLOCKS = "blocks"
+"""The name of causal attention in blocks, for ``-M attn_implementation``."""
 SCORES = 2**25
 """Scores that are in memory at once, where a block of one query does not have more."""
 
@@ -134,56 +136,33 @@ class MappedAttention:
         Raises:
             FathomError: The model makes its masks in a way of its own.
         """
-        import torch
-
         if not isinstance(attention_mask, Pass):
             raise FathomError(
                 "this model makes its masks in a way of its own, so that positions cannot be mapped; choose a method "
                 "that changes frequencies"
             )
-        batch, heads, tokens, size = query.shape
-        few, seen = key.shape[1], key.shape[2]
-        step = max(1, min(BLOCK, SCORES // (batch * heads * seen)))
-        scaling = size**-0.5 if scaling is None else scaling
+        given, size, few = attention_mask, query.shape[-1], key.shape[1]
         layer = evicting(key)
-        if layer is not None and attention_mask.real is not None:
-            refuse_padding(attention_mask.real)
-        if attention_mask.keys is not None and attention_mask.keys.shape[-1] == seen:
-            places, turns = attention_mask.keys, [own_angles for _, own_angles in attention_mask.angles]
+        if layer is not None and given.real is not None:
+            refuse_padding(given.real)
+        if given.keys is not None and given.keys.shape[-1] == key.shape[2]:
+            places, turns = given.keys, [own_angles for _, own_angles in given.angles]
         else:
-            places = layer.positions.repeat_interleave(heads // few, 1)
+            places = layer.positions.repeat_interleave(query.shape[1] // few, 1)
             turns = self._angles_of_keys(layer.positions)
-        rotated = _rotated_keys(key, turns)
-        if attention_mask.scale is not None:
-            query = (query * attention_mask.scale.to(query.device)).to(query.dtype)
-        lowest = torch.finfo(torch.float32).min
-        chooses = tokens if layer is None else layer.first(tokens)
-        outputs = []
-        for start in range(0, tokens, step):
-            block = slice(start, min(start + step, tokens))
-            i, j = attention_mask.queries[:, None, block, None], places[:, :, None, :]
-            allowed = j <= i
-            if attention_mask.real is not None:
-                allowed = allowed & attention_mask.real[:, None, None, :]
-            scores = torch.full((batch, heads, block.stop - start, seen), lowest, device=query.device)
-            for level, (angles, _own), keys in zip(self._levels, attention_mask.angles, rotated, strict=True):
-                covered = allowed & level.covers(i, j)
-                if not bool(covered.any()):
-                    continue
-                turned = _rotate(query[:, :, block], angles, block)
-                grouped = turned.reshape(batch, few, -1, size) @ keys.transpose(-1, -2)
-                own = grouped.reshape(scores.shape).float() * scaling
-                if softcap is not None:
-                    own = softcap * torch.tanh(own / softcap)
-                scores = torch.where(covered.to(query.device), own, scores)
-            weights = torch.softmax(scores, dim=-1)
-            if layer is not None and block.stop > chooses:
-                layer.watch(weights[:, :, max(0, chooses - start) :])
-            out = weights.to(value.dtype).reshape(batch, few, -1, seen) @ value
-            outputs.append(out.reshape(batch, heads, -1, value.shape[-1]))
+        scaling = size**-0.5 if scaling is None else scaling
+        scale = scaling if given.scale is None else scaling * given.scale.to(query.device)
+        query = (query.float() * scale).to(query.dtype)
+
+        def turned(number: int, block: slice) -> Any:
+            return _rotate(query[:, :, block], given.angles[number][0], block)
+
+        states = States(turned, tuple(_rotated_keys(key, turns)), value, query.shape[1])
+        pairs = Pairs(self._levels, given.queries, places, given.real)
+        output = attend_in_blocks(states, pairs, softcap, layer)
         if layer is not None:
             layer.settle()
-        return torch.cat(outputs, dim=2).transpose(1, 2).contiguous(), None
+        return output, None
 
     def _angles_of_keys(self, places: Any) -> list[Any]:
         """For each level, the angles of keys, None without places; levels that turn them in the same way share them."""
@@ -213,6 +192,169 @@ class MappedAttention:
         if self._trained is None or int(queries.max()) < self._trained:
             return None
         return ((queries + 1).float().log() / math.log(self._trained)).clip(min=1)[:, None, :, None]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Which queries see which keys, and by which level.
+
+    Attributes:
+        levels: The levels of a map.
+        queries: Positions of the queries, shape (batch or 1, queries), which do not fall.
+        keys: Positions of the keys, shape (batch or 1, heads or 1, keys), which do not fall.
+        real: Which keys are no padding, shape (batch, keys); None where all are.
+    """
+
+    levels: Sequence[Level]
+    queries: Any
+    keys: Any
+    real: Any = None
+
+    def seen(self, block: slice) -> Iterator[tuple[int, slice, slice, Any]]:
+        """For each level that a block of queries needs: its number, the range of keys, and what of it is hidden.
+
+        A level covers a range of keys of a query, whose ends do not fall with the query: so the first query and the
+        last one, if both see some, show what all of a block see.
+
+        Yields:
+            The last two are the part of the range that not all queries see whole, and where there it is hidden.
+        """
+        i, j = self.queries[:, None, block, None], self.keys[:, :, None, :]
+        ends = i[:, :, [0, -1]]
+        for number, level in enumerate(self.levels):
+            covered = self._covered(level, ends, j, self.real)
+            if not covered.any(-1).all():
+                covered = self._covered(level, i, j, self.real)
+            covered = covered.flatten(0, 2)
+            some = covered.any(0).nonzero()
+            if not len(some):
+                continue
+            keys = slice(int(some[0]), int(some[-1]) + 1)
+            part = covered[:, keys].all(0).logical_not().nonzero()
+            inner = slice(int(part[0]), int(part[-1]) + 1) if len(part) else slice(0, 0)
+            place = slice(keys.start + inner.start, keys.start + inner.stop)
+            real = None if self.real is None else self.real[:, place]
+            yield number, keys, inner, ~self._covered(level, i, j[..., place], real)
+
+    @staticmethod
+    def _covered(level: Level, i: Any, j: Any, real: Any) -> Any:
+        covered = (j <= i) & level.covers(i, j)
+        return covered if real is None else covered & real[:, None, None, :]
+
+
+@dataclass(frozen=True)
+class States:
+    """What attention is computed from.
+
+    Attributes:
+        query: The queries of a block, rotated for a level and scaled; shape (batch, heads, queries, size).
+        keys: For each level, shape (batch, key heads, keys, size).
+        value: Shape (batch, key heads, keys, size).
+        heads: How many heads there are.
+    """
+
+    query: Callable[[int, slice], Any]
+    keys: Sequence[Any]
+    value: Any
+    heads: int
+
+
+def attend_in_blocks(states: States, pairs: Pairs, softcap: float | None = None, layer: Any = None) -> Any:
+    """Attention, computed for a block of queries at a time, over the keys that it sees.
+
+    Memory grows with the length and not with its square. Without a GPU one key head is computed after the other, so
+    that the scores of a block stay near the processor.
+
+    Args:
+        states: Queries, keys and values.
+        pairs: Which see each other.
+        softcap: Bound of the scores, of models that have one.
+        layer: A cache that watches the weights; None if none does.
+
+    Returns:
+        Shape (batch, queries, heads, size).
+    """
+    import torch
+
+    value, tokens = states.value, pairs.queries.shape[-1]
+    batch, few, stored, _size = value.shape
+    group = states.heads // few
+    together, most = (few, BLOCK) if value.is_cuda else (1, BLOCK // 4)
+    step = max(1, min(most, SCORES // (batch * states.heads * stored)))
+    chooses = tokens if layer is None else layer.first(tokens)
+    outputs = []
+    for start in range(0, tokens, step):
+        block = slice(start, min(start + step, tokens))
+        seen = [(*part, states.query(part[0], block)) for part in pairs.seen(block)]
+        watched = (
+            value.new_zeros((batch, states.heads, block.stop - start, stored), dtype=torch.float32)
+            if block.stop > chooses
+            else None
+        )
+        rows = []
+        for first in range(0, few, together):
+            own, heads = slice(first, first + together), slice(first * group, (first + together) * group)
+            scores = []
+            for number, keys, inner, hidden, query in seen:
+                grouped = query[:, heads].reshape(batch, together, -1, query.shape[-1])
+                score = (grouped @ states.keys[number][:, own, keys].transpose(-1, -2)).unflatten(2, (group, -1))
+                if softcap is not None:
+                    score = softcap * torch.tanh(score.float() / softcap)
+                hidden = hidden if hidden.shape[1] == 1 else hidden[:, heads]
+                score.flatten(1, 2)[..., inner].masked_fill_(hidden.to(score.device), torch.finfo(score.dtype).min)
+                scores.append(score.flatten(2, 3))
+            exact = torch.float32 if watched is not None else None
+            weights = torch.softmax(scores[0] if len(scores) == 1 else torch.cat(scores, -1), -1, dtype=exact)
+            parts = weights.split([score.shape[-1] for score in scores], -1)
+            rows.append(
+                sum(part.to(value.dtype) @ value[:, own, keys] for part, (_, keys, *_) in zip(parts, seen, strict=True))
+            )
+            if watched is not None:
+                for part, (_, keys, *_) in zip(parts, seen, strict=True):
+                    watched[:, heads, :, keys] += part.reshape(batch, together * group, -1, part.shape[-1])
+        out = torch.cat(rows, 1) if len(rows) > 1 else rows[0]
+        outputs.append(out.reshape(batch, states.heads, -1, value.shape[-1]))
+        if watched is not None:
+            layer.watch(watched[:, :, max(0, chooses - start) :])
+    return torch.cat(outputs, 2).transpose(1, 2).contiguous()
+
+
+def register_blocks() -> None:
+    """Register ``BLOCKS``, the attention of models that rotate by themselves."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(BLOCKS, attend_causally)
+    AttentionMaskInterface.register(BLOCKS, sdpa_mask)
+
+
+def attend_causally(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any) -> tuple[Any, Any]:
+    """Attention to all tokens before, in blocks; that of PyTorch for single tokens, padding and other masks.
+
+    Args:
+        query: Rotated, shape (batch, heads, queries, size).
+        key: Rotated, shape (batch, key heads, keys, size).
+        value: Shape (batch, key heads, keys, size).
+        attention_mask: Of ``sdpa``; None where a query sees all tokens before.
+        **more: What the model hands to all attention.
+    """
+    import torch
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    tokens, stored = query.shape[2], key.shape[2]
+    if attention_mask is not None or tokens == 1 or not getattr(module, "is_causal", True):
+        output: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+        return output
+    scaling = more.get("scaling")
+    query = query * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    places = torch.arange(stored, device=key.device)[None]
+    pairs = Pairs((Level(_same, _same, lambda i, j: j <= i),), places[:, stored - tokens :], places[:, None])
+    states = States(lambda _, block: query[:, :, block], (key,), value, query.shape[1])
+    return attend_in_blocks(states, pairs), None
+
+
+def _same(place: Any) -> Any:
+    return place
 
 
 def evicting(key: Any) -> Any:

@@ -311,7 +311,7 @@ def recovery_lines(
         ],
         size=size,
         x=axis,
-        y=Numbers(low=low, high=high, ticks=percents(round_numbers(low, high, 4)), grid=True),
+        y=Numbers(low=low, high=high, ticks=percents(round_numbers(low, high, 4)), grid=True, title="Recovered"),
         series=Series(field="length", styles=styles, columns=legend, title="Length in tokens"),
         title=title,
     )
