@@ -6,7 +6,7 @@ exported; imports and drafts name them.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -30,6 +30,7 @@ from fathom.studio.types import (
 
 FaultName: TypeAlias = Literal[
     "question",
+    "repeated question",
     "answer",
     "empty component",
     "repeated component",
@@ -130,6 +131,19 @@ def faults_against(
                 return (Fault("prompts", what, "hand them to an expert, as an edit, or take the reviewed ones"),)
             return faults_of_sample(after, tasks)
     return ()
+
+
+def repeats(sample: Sample, others: Iterable[Sample]) -> Iterator[Fault]:
+    """The fault that another sample over one of its documents asks the same question.
+
+    Args:
+        others: Samples that were handed over already.
+    """
+    question = fold(sample.content.question)
+    for other in others:
+        shared = other.id != sample.id and set(other.documents) & set(sample.documents)
+        if shared and fold(other.content.question) == question:
+            yield Fault("repeated question", f"sample {other.id} asks the same over the same document", "ask another")
 
 
 def with_standard_prompts(action: Standardise, sample: Sample, tasks: Mapping[str, StudioTask]) -> Standardise:
