@@ -61,12 +61,15 @@ def test_the_last_expert_is_kept_out_of_the_review_and_decides(studio: Store, lo
     assert at["ada"].send("/users", "/policy", policy="four").status_code == 303
     create(studio)
     at["ann"].send("/samples/s-1", "/samples/s-1/select", candidate="c1")
+    assert "You cannot edit it. You are the last one who could do a later step" in at["ada"].page("/samples/s-1")
     with pytest.raises(RefusedError, match="leave this one to somebody else, such as ann"):
         studio.act(Edit("s-1", 2, content("Ida")), person("ada"))
     studio.act(Edit("s-1", 2, content("Ida")), person("ann"))
     at["ann"].send("/samples/s-1", "/samples/s-1/edit", then="submit")
     assert "Waits for an expert: ada." in at["ann"].page("/samples/s-1")
     at["ada"].send("/samples/s-1", "/samples/s-1/pass")
+    for name, fixed in (("ann", False), ("ada", True)):
+        assert ('rows="7" readonly' in at[name].page("/samples/s-1")) == fixed, "who may not edit, changes no prompt"
     studio.act(Standardise("s-1", studio.sample("s-1").version, *PROMPTS), person("ann"))
     assert "/samples/s-1" not in at["ada"].page("/")
     assert "You are the last one who could do a later step" in at["ada"].page("/samples/s-1")
