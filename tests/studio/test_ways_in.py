@@ -179,8 +179,8 @@ def test_commands_import_a_fault_by_name_and_export_none(
     put(studio, Sample("s-good", good[0], "en", 8192, (document.id,), "accepted", 3, good[1]))
     code, out, err = call("studio", "export", "--store", place, "--out", str(tmp_path / "out"))
     assert code == 0, err
-    lines = (tmp_path / "out" / "samples.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["id"] for line in lines] == ["s-good"]
+    exported = (tmp_path / "out" / "samples.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in exported] == ["s-good"]
     code, out, err = call("studio", "import", str(tmp_path / "in"), "--store", place)
     assert all(studio.sample(sample.id) == sample for sample in made), "what is there is left as it is"
     assert {sample.state for sample in studio.samples()} <= DONE
