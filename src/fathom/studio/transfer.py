@@ -117,9 +117,11 @@ def export_samples(
 
 def _why_withheld(sample: Sample, whole: Collection) -> str:
     """Why an accepted sample is not released: its faults, or that a document was excluded after it was begun."""
-    documents = (whole.documents[id] for id in sample.documents if id in whole.documents)
-    excluded = (f"document {one.id} is excluded: {one.reason}" for one in documents if one.state == "excluded")
-    return ". ".join((*map(str, faults_of_sample(sample, whole.tasks)), *excluded))
+    reasons = list(map(str, faults_of_sample(sample, whole.tasks)))
+    for document in (whole.documents[id] for id in sample.documents if id in whole.documents):
+        if document.state == "excluded":
+            reasons.append(f"document {document.id} is excluded: {document.reason}")
+    return ". ".join(reasons)
 
 
 @readable
