@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -72,12 +73,14 @@ class Witness:
         requests: Number of requests.
         faults: Errors and warnings of the console, and requests elsewhere.
         checked: Kinds of pages that were checked with axe, wide in light and narrow in dark.
+        pictures: Folder for a picture of each of them; None for none.
     """
 
     host: str
     requests: int = 0
     faults: list[str] = field(default_factory=list)
     checked: dict[str, None] = field(default_factory=dict)
+    pictures: Path | None = None
 
     def watch(self, context: BrowserContext) -> None:
         """Hears everything that the pages of a context say and ask for."""
@@ -99,6 +102,9 @@ class Witness:
             self.faults += [f"{kind} at {width}: {one}" for one in violations(tab)]
             if tab.evaluate("document.documentElement.scrollWidth") > width:
                 self.faults.append(f"{kind} is wider than {width}")
+            if self.pictures is not None:
+                name = f"{len(self.checked):02}-{re.sub('[^a-zA-Z0-9]+', '-', kind).strip('-')[:60]}-{width}.png"
+                tab.screenshot(path=self.pictures / name, full_page=True)
         tab.emulate_media(color_scheme="null")
         tab.set_viewport_size(before)
 
@@ -231,8 +237,9 @@ class Actor:
         self.tab.wait_for_selector("#text section")
         self.tab.focus(f"[name={field}]")
         self.tab.focus("#text")
-        self.press("/", "Control+a")
-        self.tab.keyboard.type(words)
+        self.press("/", "Control+a", "Delete")
+        self.tab.wait_for_selector("#hits:empty", state="attached")
+        self.tab.keyboard.insert_text(words)  # at once: on a busy machine a search for half of them would be met
         self.tab.wait_for_selector("#hits:text-matches('1 of [0-9]+')")
         self.press("Escape", "m")
         self._has_evidence(field.replace("component", "component-evidence"))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fathom.studio.people import People
 from fathom.studio.states import DONE
 from fathom.studio.store import AT_SERVER, Store
-from fathom.studio.types import PolicyName, Role, Sample
 from fathom.studio.web.app import make_app
 from fathom.studio.web.forms import FORMS
 from fathom.studio.web.visit import Settings
@@ -23,7 +22,16 @@ from made_studio import OWN
 from studio_browser import Browser, Forms
 from studio_stores import PASSWORD, create, quick_hasher
 
+if TYPE_CHECKING:
+    from fathom.studio.types import PolicyName, Role, Sample
+
 SAMPLES = 10
+GROUPS: dict[PolicyName, dict[str, Role]] = {
+    "two": {"ann": "annotator", "ada": "administrator"},
+    "three": {"ann": "annotator", "bo": "annotator", "ada": "administrator"},
+    "four": {"ann": "annotator", "bo": "annotator", "eve": "expert", "ada": "administrator"},
+}
+TASKS = {"qa": replace(OWN, name="qa")}
 ONWARD = ("reconstruct", "adjudicate", "verdicts", "review", "standardise", "pass", "submit", "select")
 """Forms by which a sample gets on, the first that is offered is sent."""
 REFUSED = (400, 403, 409)
@@ -36,6 +44,7 @@ class Group:
     Attributes:
         store: The store.
         at: The browser of each person.
+        roles: Their roles.
         clicks: Pages that were opened from a queue, buttons and choices, by person.
         wrong_turns: Forms that were tried and refused.
         edited: Whether people edit every draft before they hand it over.
@@ -44,6 +53,7 @@ class Group:
 
     store: Store
     at: Mapping[str, Browser]
+    roles: Mapping[str, Role]
     edited: bool = True
     clicks: Counter[str] = field(default_factory=Counter)
     wrong_turns: int = 0
@@ -99,10 +109,10 @@ class Group:
 
     def try_wrong_turns(self, sample: Sample) -> None:
         """Everybody tries what their page does not offer, once in each situation."""
-        roles = {person.name: person.role for person in self.store.staff().people}
         reviewers = {review.reviewer for review in sample.current_reviews}
+        turns: dict[str, list[str]] = {}
         for name, browser in self.at.items():
-            situation = sample.state, roles[name], name in sample.writers, name in reviewers, len(reviewers)
+            situation = sample.state, self.roles[name], name in sample.writers, name in reviewers, len(reviewers)
             if situation in self.tried:
                 continue
             self.tried.add(situation)
@@ -110,18 +120,30 @@ class Group:
             expected = {f"/samples/{sample.id}/{form}" for form in FORMS} - set(offered)
             if f"/samples/{sample.id}/pass" in offered:
                 expected.discard(f"/samples/{sample.id}/return")
-            for action in expected:
-                fields = {"version": str(sample.version), "reason": "so", "decision": "accept", "verdict": "pass"}
-                marks = {f"mark-{at}": "right" for at in range(len(sample.content.components))}
-                prompts = {"prompt_thinking": "Think.", "prompt_answering": "Say.", "candidate": "c1"}
-                written = {"question": "What is 1+1?", "component-0": "2"}
-                status = browser.post(action, **fields, **marks, **prompts, **written).status_code
-                assert status in REFUSED, (name, action, sample.state, status)
-                self.wrong_turns += 1
+            turns[name] = sorted(expected)
+        fields = {"version": str(sample.version), "reason": "so", "decision": "accept", "verdict": "pass"}
+        fields |= {f"mark-{at}": "right" for at in range(len(sample.content.components))}
+        fields |= {"prompt_thinking": "Think.", "prompt_answering": "Say.", "candidate": "c1"}
+        fields |= {"question": "What is 1+1?", "component-0": "2"}
+        for name, action, status in self.turn(turns, fields):
+            assert status in REFUSED, (name, action, sample.state, status)
+            self.wrong_turns += 1
         assert self.store.sample(sample.id) == sample
 
+    def turn(self, turns: Mapping[str, list[str]], fields: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
+        """Everybody sends forms that are not theirs to send; gives the status of each answer."""
+        for name, actions in turns.items():
+            for action in actions:
+                yield name, action, self.at[name].post(action, **fields).status_code
 
-def offered_at(browser: Browser, sample: Sample) -> dict[str, dict[str, str]]:
+
+class Pages(Protocol):
+    """Somebody who looks at pages."""
+
+    def page(self, path: str) -> str: ...
+
+
+def offered_at(browser: Pages, sample: Sample) -> dict[str, dict[str, str]]:
     """The forms of a page; that for edits also hands the sample over."""
     place = f"/samples/{sample.id}"
     offered = Forms(browser.page(place)).found
@@ -132,6 +154,13 @@ def offered_at(browser: Browser, sample: Sample) -> dict[str, dict[str, str]]:
 
 def group_of(store: Store, policy: PolicyName, roles: Mapping[str, Role], *, edited: bool = True) -> Group:
     """People with accounts in a store that has a document, and drafts for ten samples."""
+    people = prepare(store, policy, roles)
+    app: Any = make_app(store, people, Settings(tasks=TASKS))
+    return Group(store, {name: Browser(app).log_in(name) for name in roles}, roles, edited)
+
+
+def prepare(store: Store, policy: PolicyName, roles: Mapping[str, Role], samples: int = SAMPLES) -> People:
+    """Accounts of some people, and drafts for as many samples."""
     people = People(store, hasher=quick_hasher())
     for account in people.listed():
         if account.name not in roles:
@@ -141,7 +170,6 @@ def group_of(store: Store, policy: PolicyName, roles: Mapping[str, Role], *, edi
         people.set_password(name, PASSWORD)
     if policy:
         store.set_policy(policy)
-    for number in range(SAMPLES):
+    for number in range(samples):
         create(store, f"s-{number}")
-    app: Any = make_app(store, people, Settings(tasks={"qa": replace(OWN, name="qa")}))
-    return Group(store, {name: Browser(app).log_in(name) for name in roles}, edited)
+    return people

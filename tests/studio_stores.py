@@ -78,10 +78,11 @@ def fill(store: Store) -> None:
 
 
 def create(store: Store, id: str = "s-1") -> Sample:
-    """A drafted sample with two candidates."""
+    """A drafted sample with two candidates; another id asks another question, as samples over one document must."""
+    question = "Who lit the lamp?" if id == "s-1" else f"Who lit the lamp of {id}?"
     candidates = (
-        Candidate("c1", "model/a", content(), 0.02, 3.0),
-        Candidate("c2", "model/b", content("Ida"), 0.01, 2.0),
+        Candidate("c1", "model/a", content(question=question), 0.02, 3.0),
+        Candidate("c2", "model/b", content("Ida", question=question), 0.01, 2.0),
     )
     return store.act(Create(id, "qa", "en", 8192, (DOCUMENT,), candidates), OPERATOR)
 

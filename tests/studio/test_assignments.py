@@ -106,7 +106,7 @@ def test_a_page_says_who_has_it_open_until_it_is_closed(studio: Store, browser: 
     assert "bo" not in at_work(studio, ["s-1"], lambda: 1001.0 + OPEN_SECONDS)["s-1"].open
     to_answer_review(studio, "s-2")
     bo.post("/samples/s-2/open")
-    assert ann.post("/samples/s-2/open").json() == {"open": ["somebody else"]}
+    assert ann.post("/samples/s-2/open").json() == {"open": ["Somebody else"]}
     assert bo.post("/samples/nothing/open").status_code == 404
     assert browser("ray").post("/samples/s-1/open").status_code == 403
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.pro.secondary_tasks import SECONDARY
 from fathom.studio.auditing import audit
-from fathom.studio.exports import ExportOptions
+from fathom.studio.exports import Collection, ExportOptions, pro_record, sample_lines
 from fathom.studio.faults import faults_of
 from fathom.studio.people import People
 from fathom.studio.records import as_record
@@ -30,13 +30,17 @@ from fathom.studio.types import (
     Content,
     Create,
     Edit,
+    Evidence,
     ExpertPass,
     ExpertReturn,
     Reconstruct,
+    Reject,
     Reopen,
+    ReviewDocument,
     Sample,
     Select,
     Standardise,
+    StudioDocument,
     SubmitForReview,
     SubmitReview,
 )
@@ -51,6 +55,7 @@ from studio_stores import (
     IN_BOTH,
     OPERATOR,
     PASSWORD,
+    TEXT,
     content,
     person,
     quick_hasher,
@@ -260,6 +265,41 @@ def test_a_question_without_options_is_handed_to_nobody(store: Store) -> None:
     assert do(store, "ann", SubmitForReview).state == "expert_review"
 
 
+@IN_BOTH
+def test_the_same_question_written_by_hand_over_another_sample_of_one_document_is_refused(store: Store) -> None:
+    question = "Which steps does somebody take who lights the lamp every evening before the boats come in, and why so?"
+    people = People(store, hasher=quick_hasher())
+    app = make_app(store, people, Settings(tasks=TASKS))
+    browsers = {}
+    for name in ("ann", "bo"):
+        people.set_password(name, PASSWORD)
+        browsers[name] = Browser(app).log_in(name)
+    for id in ("s-1", "s-2", "s-3"):
+        store.act(Create(id, LISTED.name, "en", 8192, (DOCUMENT,)), person("ann"))
+    filled = {"component-0": "[1]", "rationale": "Why.", "solution": "How.", "then": "submit", "version": "1"}
+    assert browsers["ann"].post("/samples/s-1/write", **filled, question=question).status_code == 303
+    refused = browsers["bo"].post("/samples/s-2/write", **filled, question=f" {question.upper()} ")
+    assert refused.status_code == 409
+    assert "sample s-1 asks the same over the same document; ask another" in refused.text
+    assert store.sample("s-2").state == "selected", "what they wrote is kept"
+    assert browsers["ann"].post("/samples/s-3/write", **filled, question=f"{question[:-1]} then?").status_code == 303
+    do(store, "eve", Reject, "No.")
+    assert do(store, "bo", SubmitForReview, id="s-2").state == "expert_review"
+    assert audit(store).problems == ()
+
+
+@IN_BOTH
+def test_a_repeated_question_of_an_earlier_version_is_not_passed_on(store: Store) -> None:
+    for id in ("s-1", "s-2"):
+        begun(store, ANSWER if id == "s-1" else replace(ANSWER, question="Which one?", prompt_thinking="",
+                                                        prompt_answering=""), id)  # fmt: skip
+        do(store, "ann", SubmitForReview, id=id)
+    put(store, replace(store.sample("s-2"), content=ANSWER))
+    with pytest.raises(FaultyError, match="s-2 asks the same"):
+        do(store, "eve", ExpertPass)
+    assert do(store, "eve", ExpertReturn, "Ask another.", id="s-2").state == "revision"
+
+
 def put(store: Store, sample: Sample) -> None:
     """A sample of an earlier version of fathom, which checked less."""
     from fathom.studio.schema import sample_row, samples
@@ -318,6 +358,21 @@ def test_an_expert_opens_an_accepted_sample_with_a_fault_again(store: Store, sta
 
 
 @IN_BOTH
+def test_an_export_leaves_out_what_is_over_a_document_that_was_excluded_since(store: Store, tmp_path: Path) -> None:
+    done = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), "accepted", 3, ANSWER, "ann")
+    put(store, done)
+    store.add_document(StudioDocument("second", "The second", "en", state="available"), SECOND)
+    other = replace(ANSWER, components=tuple(Component(part.text) for part in ANSWER.components))
+    put(store, replace(done, id="s-2", documents=("second",), content=other))
+    options = ExportOptions(formats=("jsonl", "card"))
+    assert export_samples(store, TASKS, tmp_path / "out", options).left_out == ()
+    store.review_document(ReviewDocument(DOCUMENT, "excluded", "A private letter."), person("eve"))
+    exported = export_samples(store, TASKS, tmp_path / "out", options)
+    assert exported.left_out == (f"sample s-1: left out: document {DOCUMENT} is excluded: A private letter.",)
+    assert DOCUMENT not in (tmp_path / "out" / "documents.jsonl").read_text("utf-8")
+
+
+@IN_BOTH
 def test_an_export_leaves_out_what_has_a_fault(store: Store, tmp_path: Path) -> None:
     done = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), "accepted", 3, ANSWER, "ann")
     put(store, replace(done, content=FAULTY))
@@ -334,9 +389,12 @@ def test_an_export_leaves_out_what_has_a_fault(store: Store, tmp_path: Path) -> 
 
 # ------------------------------------------------------------------------------------- what is released was reviewed
 
+SECOND = "Another text.\nIt says nothing of lamps.\n"
+PASSAGE = Evidence("second", 8, 12, "text")
 CHANGES: dict[str, dict[str, str]] = {
     "question": {"question": "Which other one?"},
-    "components": {"component-0": "[9]"},
+    "components.text": {"component-0": "[9]"},
+    "components.evidence": {"component-evidence-0": json.dumps([as_record(PASSAGE)])},
     "rationale": {"rationale": "Another."},
     "solution": {"solution": "Another."},
     "requirement": {"requirement": "full"},
@@ -347,25 +405,60 @@ CHANGES: dict[str, dict[str, str]] = {
 REVIEWED = ("standardised", "answer_review", "adjudication", "accepted", "audited")
 
 
+def editable(kind: Any = Content) -> list[str]:
+    """The fields that people edit, from the types; evidence is one value, whose fields are checked together."""
+    names = []
+    for field in fields(kind):
+        inside = [one for one in get_args(get_type_hints(kind)[field.name]) if is_dataclass(one)]
+        deeper = [f"{field.name}.{name}" for one in inside if one is not Evidence for name in editable(one)]
+        names += deeper or [field.name]
+    return names
+
+
+def collection(*samples: Sample) -> Collection:
+    documents = {id: StudioDocument(id, id, "en", state="available") for id in (DOCUMENT, "second")}
+    return Collection(samples, documents, {DOCUMENT: TEXT, "second": SECOND}, TASKS)
+
+
+DONE = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT, "second"), "accepted", 3, ANSWER, "bo")
+(LINE,) = (line for line in sample_lines(collection(DONE)) if isinstance(line, dict))
+RELEASED = tuple(one.name for one in fields(Sample) if one.name in LINE and one.name not in ("difficulty", "version"))
+"""All that exports have of a sample, but for its measured difficulty; their version is that of the format."""
+
+
 def fields_of_form(made: Content) -> dict[str, str]:
     parts = {f"component-{at}": part.text for at, part in enumerate(made.components)}
-    texts = {name: str(getattr(made, name)) for name in CHANGES if name != "components"}
+    parts |= {
+        f"component-evidence-{at}": json.dumps(as_record(part.evidence)) for at, part in enumerate(made.components)
+    }
+    texts = {name: str(getattr(made, name)) for name in CHANGES if "." not in name}
     decisions = {"reason": "so", "verdict": "pass", "decision": "accept", "candidate": "c1", "then": "submit"}
     return texts | parts | decisions | {f"mark-{at}": "right" for at in range(len(made.components))}
 
 
 def released(sample: Sample) -> tuple[object, ...]:
-    """All that exports have of a sample, but for its measured difficulty."""
-    return sample.task, sample.language, sample.bucket, sample.documents, sample.content
+    return tuple(getattr(sample, name) for name in RELEASED)
 
 
-def test_every_field_has_a_change() -> None:
-    assert set(CHANGES) == {field.name for field in fields(Content)}
+def test_every_field_that_people_edit_has_a_change() -> None:
+    assert set(CHANGES) == set(editable())
+    (before,) = ANSWER.components[0].evidence
+    assert all(getattr(before, field.name) != getattr(PASSAGE, field.name) for field in fields(Evidence))
+
+
+def test_exports_depend_on_what_is_compared_and_on_the_measured_difficulty_only() -> None:
+    """Whatever else a sample has, also in a field that comes later, changes nothing in a record or a line."""
+    others = [field.name for field in fields(Sample) if field.name not in (*RELEASED, "difficulty", "state")]
+    changes: dict[str, Any] = {name: "other" if isinstance(getattr(DONE, name), str) else 9 for name in others}
+    changed = replace(DONE, **changes)
+    assert pro_record(changed, collection(changed)) == pro_record(DONE, collection(DONE))
+    assert list(sample_lines(collection(changed))) == [LINE]
 
 
 @IN_BOTH
 @pytest.mark.parametrize("state", REVIEWED)
 def test_what_is_released_is_what_was_reviewed_or_the_sample_went_back(store: Store, state: Any) -> None:
+    store.add_document(StudioDocument("second", "The second", "en"), SECOND)
     people = People(store, hasher=quick_hasher())
     app = make_app(store, people, Settings(tasks=TASKS))
     browsers = {}
@@ -374,13 +467,13 @@ def test_what_is_released_is_what_was_reviewed_or_the_sample_went_back(store: St
         browsers[name] = Browser(app).log_in(name)
     made = ANSWER if state != "standardised" else STANDARD
     drafts = (Candidate("c1", "model/a", replace(ANSWER, question="Another draft?")),)
-    before = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), state, 3, made, "bo", candidates=drafts)
+    before = replace(DONE, state=state, content=made, candidates=drafts)
     went_back = set()
     for field, change in CHANGES.items():
         thinking, answering = proposed_prompts(TASKS, before)
         sent = fields_of_form(replace(made, prompt_thinking=thinking, prompt_answering=answering)) | change
         for name, browser in browsers.items():
-            for form in FORMS:
+            for form in (*FORMS, "merge"):
                 put(store, before)
                 browser.post(f"/samples/s-1/{form}", version="3", **sent)
                 after = store.sample("s-1")
@@ -392,6 +485,7 @@ def test_what_is_released_is_what_was_reviewed_or_the_sample_went_back(store: St
                     assert field not in ("prompt_thinking", "prompt_answering")
                     asked = (after.content.prompt_thinking, after.content.prompt_answering)
                     assert asked == proposed_prompts(TASKS, before), "only standard prompts are confirmed at once"
+                    assert replace(after.content, prompt_thinking="", prompt_answering="") == made
     assert went_back == (set(CHANGES) if state == "standardised" else set())
 
 

@@ -13,7 +13,8 @@ from fastapi import FastAPI
 from command_line import Call
 from fathom.studio.auditing import audit
 from fathom.studio.people import People
-from fathom.studio.quality import DIMENSIONS
+from fathom.studio.policies import POLICIES
+from fathom.studio.quality import DIMENSIONS, table
 from fathom.studio.quotas import Design
 from fathom.studio.states import RATING, RefusedError
 from fathom.studio.store import Store
@@ -94,11 +95,26 @@ def test_documents_that_are_there_are_proposed(browser: Any, studio: Store) -> N
 def test_the_page_says_which_audits_nobody_here_can_do(browser: Any, studio: Store, people: People) -> None:
     for name in ("eve", "ed"):
         people.change(name, active=False)
-    studio.set_policy("two")
-    studio.act(review(to_answer_review(studio, expert="ada")), person("ada"))
+    now = to_answer_review(studio, expert="ada")
+    for name in ("bo", "ada"):
+        studio.act(review(now), person(name))
     assert "waiting for an audit: 1, 1 of which nobody here can audit" in browser("ann").page("/progress")
     people.change("eve", active=True)
     assert "nobody here can audit" not in browser("ann").page("/progress")
+
+
+def test_with_two_people_no_audit_is_drawn_and_the_policy_says_so(browser: Any, studio: Store) -> None:
+    studio.set_policy("two")
+    studio.act(review(to_answer_review(studio)), person("eve"))
+    studio.set_policy("three")
+    studio.act(review(to_answer_review(studio, "s-2")), person("bo"))
+    page = browser("ann").page("/progress")
+    assert "is drawn: 1 so far" in page, "the second one, whose policy has audits"
+    assert "none is drawn" not in page
+    studio.set_policy("two")
+    assert "none is drawn, because both have worked on each sample" in browser("ann").page("/progress")
+    assert "no sample is drawn for an audit" in POLICIES["two"].words
+    assert [row["waiting"] for row in table(studio, "audit", DESIGN)] == [1]
 
 
 @pytest.mark.slow

@@ -12,16 +12,11 @@ import pytest
 
 from fathom.studio.auditing import audit
 from fathom.studio.store import Store
-from fathom.studio.types import PolicyName, Role
-from studio_group import SAMPLES, group_of
+from fathom.studio.types import PolicyName
+from studio_group import GROUPS, SAMPLES, group_of
 from studio_stores import fill, usual_place
 
 place = pytest.fixture(usual_place)
-GROUPS: dict[PolicyName, dict[str, Role]] = {
-    "two": {"ann": "annotator", "ada": "administrator"},
-    "three": {"ann": "annotator", "bo": "annotator", "ada": "administrator"},
-    "four": {"ann": "annotator", "bo": "annotator", "eve": "expert", "ada": "administrator"},
-}
 
 
 @pytest.mark.parametrize(

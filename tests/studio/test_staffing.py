@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
+from functools import cache
+from itertools import combinations_with_replacement, product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fathom.studio.policies import POLICIES
 from fathom.studio.staffing import Staff, can_go_on, check_staff, enough, outlook, why_not_now
-from fathom.studio.states import DONE, RefusedError, apply
+from fathom.studio.states import DONE, RULES, RefusedError, apply, may
 from fathom.studio.types import (
+    ROLES,
     Action,
     AddPredictions,
     Adjudicate,
@@ -32,6 +36,7 @@ from fathom.studio.types import (
     Role,
     Sample,
     Select,
+    SetDifficulty,
     Standardise,
     SubmitForReview,
     SubmitReview,
@@ -43,17 +48,14 @@ AT = "2026-01-31T10:00:00Z"
 CONTENT = Content("Who?", (Component("Ida"),), "why", "how", "partial")
 RIGHT, WRONG = (ComponentVerdict("right"),), (ComponentVerdict("wrong", "no"),)
 Group = tuple[Role, ...]
+ROLES_OF_WORK: Group = ("annotator", "expert")
 GROUPS: dict[PolicyName, list[Group]] = {
-    "two": [("annotator", "expert"), ("expert", "administrator")],
-    "three": [("annotator", "annotator", "expert"), ("annotator", "expert", "administrator")],
-    "four": [
-        ("annotator", "annotator", "annotator", "expert"),
-        ("annotator", "annotator", "expert", "administrator"),
-    ],
+    name: [group for group in combinations_with_replacement(ROLES_OF_WORK, POLICIES[name].people) if "expert" in group]
+    for name in ("two", "three", "four")
 }
-"""The smallest groups of each policy, with one expert and with two."""
+"""All groups of as many people as a policy needs; to a sample, an administrator is an expert."""
 ALL = [(policy, group) for policy, groups in GROUPS.items() for group in groups]
-TOO_FEW: list[tuple[PolicyName, Group]] = [("three", ("annotator", "expert")), ("four", GROUPS["three"][0])]
+TOO_FEW: list[tuple[PolicyName, Group]] = [("three", GROUPS["two"][0]), ("four", GROUPS["three"][0])]
 
 
 def staff(policy: PolicyName, group: Group) -> Staff:
@@ -116,6 +118,7 @@ def follow(sample: Sample, staff: Staff) -> Iterator[tuple[Person, Action, Sampl
             yield person, filled, essence(after)
 
 
+@cache
 def walked(staff: Staff) -> dict[Sample, list[tuple[Person, Action, Sample]]]:
     """Every sample that can be reached, with what can follow."""
     start = Create("s-1", "qa", "en", 8192, ("d",), (Candidate("c", "m", CONTENT),), policy=staff.policy)
@@ -127,6 +130,29 @@ def walked(staff: Staff) -> dict[Sample, list[tuple[Person, Action, Sample]]]:
             graph[sample] = list(follow(sample, staff))
             waiting += [after for _, _, after in graph[sample]]
     return graph
+
+
+def test_an_administrator_is_to_a_sample_what_an_expert_is() -> None:
+    assert {kind for kind, rule in RULES.items() if may(rule.role, "administrator")} == {SetDifficulty}
+
+
+@settings(max_examples=15)
+@given(st.data(), st.sampled_from(["two", "three", "four"]))
+def test_somebody_goes_on_after_any_steps_of_any_group(data: st.DataObject, policy: PolicyName) -> None:
+    """Also larger groups, with administrators and readers, and samples that nobody drafted."""
+    some = st.lists(st.sampled_from(ROLES), min_size=POLICIES[policy].people, max_size=5)
+    people = staff(policy, tuple(data.draw(some.filter(lambda roles: not staff(policy, tuple(roles)).lacks))))
+    drafts = (Candidate("c", "m", CONTENT),) * data.draw(st.integers(0, 1))
+    worker = next(person for person in people.people if person.role != "reader")
+    sample = essence(apply(None, Create("s-1", "qa", "en", 8192, ("d",), drafts, policy=policy), worker, AT))
+    for _ in range(10):
+        edges = list(follow(sample, people))
+        onward = [edge for edge in edges if not isinstance(edge[1], AddPredictions | Edit | Audit)]
+        assert onward or sample.state in DONE, sample
+        assert set(can_go_on(sample, people)) <= {person.name for person, _, _ in onward}
+        if not edges:
+            return
+        _, _, sample = edges[data.draw(st.integers(0, len(edges) - 1))]
 
 
 @pytest.mark.parametrize(("policy", "group"), ALL + TOO_FEW)
@@ -160,7 +186,7 @@ def test_an_expert_who_neither_wrote_nor_reviewed_is_always_left_to_decide(polic
 def test_without_people_kept_for_later_steps_samples_get_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     people = staff("three", GROUPS["three"][0])
     monkeypatch.setattr("fathom.studio.staffing._why_reserved", lambda *about: "")
-    assert not all(enough(sample, people) for sample in walked(people) if sample.state != "adjudication")
+    assert not all(enough(sample, people) for sample in walked.__wrapped__(people) if sample.state != "adjudication")
 
 
 def test_a_sample_without_a_policy_keeps_nobody() -> None:

@@ -17,10 +17,11 @@ from fathom.studio.lists import ListQuery
 from fathom.studio.people import People
 from fathom.studio.states import RefusedError
 from fathom.studio.store import Store
-from fathom.studio.types import Adjudicate, Edit, Select, Standardise
+from fathom.studio.types import Adjudicate, Create, Edit, Select, Standardise
 from fathom.studio.web.app import make_app
 from studio_browser import Browser
 from studio_stores import (
+    DOCUMENT,
     IN_BOTH,
     PASSWORD,
     content,
@@ -61,12 +62,15 @@ def test_the_last_expert_is_kept_out_of_the_review_and_decides(studio: Store, lo
     assert at["ada"].send("/users", "/policy", policy="four").status_code == 303
     create(studio)
     at["ann"].send("/samples/s-1", "/samples/s-1/select", candidate="c1")
+    assert "You cannot edit it. You are the last one who could do a later step" in at["ada"].page("/samples/s-1")
     with pytest.raises(RefusedError, match="leave this one to somebody else, such as ann"):
         studio.act(Edit("s-1", 2, content("Ida")), person("ada"))
     studio.act(Edit("s-1", 2, content("Ida")), person("ann"))
     at["ann"].send("/samples/s-1", "/samples/s-1/edit", then="submit")
     assert "Waits for an expert: ada." in at["ann"].page("/samples/s-1")
     at["ada"].send("/samples/s-1", "/samples/s-1/pass")
+    for name, fixed in (("ann", False), ("ada", True)):
+        assert ('rows="7" readonly' in at[name].page("/samples/s-1")) == fixed, "who may not edit, changes no prompt"
     studio.act(Standardise("s-1", studio.sample("s-1").version, *PROMPTS), person("ann"))
     assert "/samples/s-1" not in at["ada"].page("/")
     assert "You are the last one who could do a later step" in at["ada"].page("/samples/s-1")
@@ -79,6 +83,17 @@ def test_the_last_expert_is_kept_out_of_the_review_and_decides(studio: Store, lo
     assert "/samples/s-1" in at["ada"].page("/")
     studio.act(Adjudicate("s-1", studio.sample("s-1").version, "accept", "right"), person("ada"))
     assert audit(studio).problems == ()
+
+
+@IN_BOTH
+def test_the_last_expert_leaves_a_sample_without_drafts_to_who_can_write_it(studio: Store, log_in: LogIn) -> None:
+    at = log_in("ann")
+    studio.set_policy("two")
+    studio.act(Create("s-1", "qa", "en", 8192, (DOCUMENT,)), person("ann"))
+    page = at["ada"].page("/samples/s-1")
+    assert "There is no draft yet. You are the last one who could do a later step" in page
+    assert "Assign to me" not in page
+    assert "Assign to me" in at["ann"].page("/samples/s-1")
 
 
 @IN_BOTH

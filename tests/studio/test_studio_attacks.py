@@ -255,8 +255,9 @@ def evil_store(store: Store) -> None:
     )
     store.add_document(evil, f"{EVIL}\n" * 30)
     store.review_document(ReviewDocument("evil", "available", EVIL), OPERATOR)
-    bad = Content(EVIL, (Component(EVIL), Component(EVIL)), EVIL, EVIL, "full", *prompts(EVIL))
     for id in ("s-drafted", "s-review", "s-split"):
+        asked = f"{EVIL} {id}"  # samples over one document ask different questions
+        bad = Content(asked, (Component(EVIL), Component(EVIL)), EVIL, EVIL, "full", *prompts(asked))
         drafts = tuple(Candidate(f"{one}{at}", EVIL, bad) for at, one in enumerate((EVILS[1], EVILS[2])))
         store.act(Create(id, EVIL[:128], "en", 8192, ("evil",), drafts), OPERATOR)
     for id in ("s-review", "s-split"):

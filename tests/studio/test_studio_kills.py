@@ -35,8 +35,12 @@ TEAM: dict[str, Role] = {
 }
 
 
-def kill_often(place: str, kills: int, seconds: float) -> tuple[int, int]:
-    """Kills a server again and again; gives the numbers of acknowledged actions and of entries of the log."""
+def kill_often(place: str, kills: int, actions: int) -> tuple[int, int]:
+    """Kills a server again and again; gives the numbers of acknowledged actions and of entries of the log.
+
+    Args:
+        actions: Each time after so many were acknowledged, in the middle of others.
+    """
     seen = Acknowledged()
     with closing(Store(place)) as store:
         fill(store)
@@ -56,7 +60,9 @@ def kill_often(place: str, kills: int, seconds: float) -> tuple[int, int]:
                 ]
                 for worker in workers:
                     worker.start()
-                time.sleep(seconds)
+                goal = len(seen.done) + actions
+                while len(seen.done) < goal and any(worker.is_alive() for worker in workers):
+                    time.sleep(0.005)
                 process.kill()
                 process.wait()
                 stop.set()
@@ -71,12 +77,12 @@ def kill_often(place: str, kills: int, seconds: float) -> tuple[int, int]:
 
 @pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(place: str) -> None:
-    acknowledged, entries = kill_often(place, 3, 2.0)
-    assert 0 < acknowledged < entries
+    acknowledged, entries = kill_often(place, 3, 20)
+    assert 60 <= acknowledged < entries
 
 
 if __name__ == "__main__":
     kills, kind = int(sys.argv[1]), sys.argv[2]
     with postgres() if kind == "postgresql" else tempfile.TemporaryDirectory() as made:
         place = kind if "://" in kind else made
-        print("{:,} acknowledged actions, {:,} entries".format(*kill_often(place, kills, 2.0)))
+        print("{:,} acknowledged actions, {:,} entries".format(*kill_often(place, kills, 40)))

@@ -3,10 +3,13 @@
 Two annotators, an expert and an administrator work at once, each in a browser of their own. On the way every state is
 reached. Every kind of page that they meet is checked with axe, at two widths, in light and in dark; no page asks for
 anything from elsewhere, or says anything on the console.
+
+``FATHOM_WALK_STORE=postgresql`` walks with a store in PostgreSQL.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -28,6 +31,7 @@ from fathom.studio.types import ACTIONS, STATES, State
 from fathom.tokens.tokenizers import get_tokenizer
 from processes import MAIN, start_program, until
 from studio_actor import Actor, Witness
+from studio_stores import usual_place
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 chromium = pytest.fixture(scope="module")(browsers)
 BASELINES = "fathom/lexical,fathom/guess"
-STORE = "studio-store"
+place = pytest.fixture(usual_place)
 
 
 @dataclass
@@ -44,6 +48,7 @@ class Group:
 
     Attributes:
         call: Calls commands on the server's machine.
+        place: Where the store is.
         store: The store, to see what really happened.
         ann: An annotator.
         ben: Another annotator.
@@ -52,6 +57,7 @@ class Group:
     """
 
     call: Call
+    place: str
     store: Store
     ann: Actor
     ben: Actor
@@ -59,8 +65,8 @@ class Group:
     ada: Actor
 
     def run(self, *words: str) -> str:
-        """What a command prints."""
-        return done(self.call, *words)
+        """What a command of the studio prints."""
+        return done(self.call, "studio", *words, "--store", self.place)
 
     def drafted(self, language: str) -> list[str]:
         """Samples that wait for somebody to select a draft."""
@@ -80,12 +86,14 @@ class Group:
 
 
 @pytest.mark.timeout(900)  # it takes a minute, and ten times that on a machine with much else to do
-def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, tmp_path: Path) -> None:
-    passwords = found_a_studio(call)
-    with served(tmp_path) as address, closing(Store(STORE)) as store:
+@pytest.mark.parametrize("place", [os.environ.get("FATHOM_WALK_STORE", "sqlite")], indirect=True)
+def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, place: str, tmp_path: Path) -> None:
+    passwords = found_a_studio(call, place)
+    with served(tmp_path, place) as address, closing(Store(place)) as store:
         witness = Witness(address)
         group = Group(
             call,
+            place,
             store,
             ann=Actor(chromium, witness, "ann", passwords["ann"]),
             ben=Actor(chromium, witness, "ben", passwords["ben"]),
@@ -116,7 +124,7 @@ def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, tm
         for one in (group.ann, group.ben, group.eve, group.ada):
             one.leave()
         every_state_was_reached(store)
-    the_samples_become_a_benchmark(call)
+    the_samples_become_a_benchmark(group)
     assert witness.faults == [], "\n".join(witness.faults)
     assert witness.requests > 300
     assert len(witness.checked) > 25
@@ -125,26 +133,27 @@ def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, tm
 # ------------------------------------------------------------------------------------------------------------ beginning
 
 
-def found_a_studio(call: Call) -> dict[str, str]:
-    """Makes a studio with four accounts, and returns their passwords."""
-    passwords = {"ada": done(call, "studio", "init", "--administrator", "ada")}
+def found_a_studio(call: Call, place: str) -> dict[str, str]:
+    """Makes a studio with five accounts, and returns their passwords."""
+    passwords = {"ada": done(call, "studio", "init", "--administrator", "ada", "--store", place)}
     for name, role in (
         ("ann", "annotator"),
         ("ben", "annotator"),
         ("eve", "expert"),
         ("pia", "expert"),  # never comes, but could decide on what two have edited and two have reviewed
     ):
-        passwords[name] = done(call, "studio", "users", "add", name, "--role", role)
-    Path(STORE, "design.toml").write_text("each = 1\nrate_one_in = 1\nraters = 1\n")
+        passwords[name] = done(call, "studio", "users", "add", name, "--role", role, "--store", place)
+    Path("design.toml").write_text("each = 1\nrate_one_in = 1\nraters = 1\n")
     return {name: password.strip() for name, password in passwords.items()}
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path, place: str) -> Iterator[str]:
     """The server as people start it; gives its address."""
     log = folder / "server.log"
     with log.open("wb") as stream:
-        process = start_program(MAIN, "studio", "serve", "--port", "0", stderr=stream.fileno())
+        words = ("--port", "0", "--store", place, "--design", "design.toml")
+        process = start_program(MAIN, "studio", "serve", *words, stderr=stream.fileno())
     try:
         until(lambda: "studio is at" in log.read_text("utf-8") or process.poll() is not None)
         yield log.read_text("utf-8").partition("studio is at ")[2].split()[0].rstrip("/")
@@ -155,7 +164,7 @@ def served(folder: Path) -> Iterator[str]:
 
 def documents_come_in(group: Group) -> None:
     """A command adds English documents, and an annotator Chinese ones, which the expert reviews by keyboard."""
-    group.run("studio", "add-documents", "world", "--buckets", "8k", "--available")
+    group.run("add-documents", "world", "--buckets", "8k", "--available")
     files = [Path(f"{number}.txt") for number in range(3)]
     for file, one in zip(files, world_documents("world?language=zh", get_tokenizer("tekken"), [8192]), strict=True):
         file.write_text(one.text, "utf-8")
@@ -175,7 +184,7 @@ def documents_come_in(group: Group) -> None:
         group.eve.tab.wait_for_selector(".notice >> text=is available")
     group.eve.look()
     for task, language, samples in (("T8.2", "en", "5"), ("T3.2", "zh", "4")):
-        group.run("studio", "draft", "-t", task, "--language", language, "-n", samples, "-m", BASELINES, "-y")
+        group.run("draft", "-t", task, "--language", language, "-n", samples, "-m", BASELINES, "-y")
 
 
 def written_by_hand(group: Group, who: Actor, language: str) -> str:
@@ -278,7 +287,7 @@ def several_are_selected(group: Group, *samples: str) -> None:
 def models_answer(group: Group) -> None:
     """Baselines answer the questions that are about to be reviewed, with the documents and without."""
     for words in ((), ("--closed-book",)):
-        assert "20 answers stored, 0 failed" in group.run("studio", "predict", "-m", BASELINES, "-y", *words)
+        assert "20 answers stored, 0 failed" in group.run("predict", "-m", BASELINES, "-y", *words)
 
 
 # ------------------------------------------------------------------------------------------------------------- deciding
@@ -394,9 +403,10 @@ def every_state_was_reached(store: Store) -> None:
     assert audit(store).problems == ()
 
 
-def the_samples_become_a_benchmark(call: Call) -> None:
+def the_samples_become_a_benchmark(group: Group) -> None:
     """The export runs on two baselines as a suite, and as a data set of LongBench Pro; reports come out."""
-    assert "10 samples" in done(call, "studio", "export", "--out", "samples", "--lengths", "4k", "--closed-book")
+    call = group.call
+    assert "10 samples" in group.run("export", "--out", "samples", "--lengths", "4k", "--closed-book")
     done(call, "build", "pro", "--data", "samples", "--out", "pro")
     for suite in ("samples/suite", "pro"):
         runs = [f"{suite.partition('/')[0]}-{model}" for model in ("lexical", "guess")]
@@ -406,8 +416,8 @@ def the_samples_become_a_benchmark(call: Call) -> None:
         done(call, "report", *runs, "--out", f"{runs[0]}.html")
         page = Path(f"{runs[0]}.html").read_text("utf-8")
         assert all(model in page for model in BASELINES.split(","))
-    assert "from which follow 11 samples and 6 documents" in done(call, "studio", "audit")
-    assert "accepted" in done(call, "studio", "stats")
+    assert "from which follow 11 samples and 6 documents" in group.run("audit")
+    assert "accepted" in group.run("stats")
 
 
 def done(call: Call, *words: str) -> str:

@@ -6,7 +6,7 @@ exported; imports and drafts name them.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -30,6 +30,7 @@ from fathom.studio.types import (
 
 FaultName: TypeAlias = Literal[
     "question",
+    "repeated question",
     "answer",
     "empty component",
     "repeated component",
@@ -132,6 +133,19 @@ def faults_against(
     return ()
 
 
+def repeats(sample: Sample, others: Iterable[Sample]) -> Iterator[Fault]:
+    """The fault that another sample over one of its documents asks the same question.
+
+    Args:
+        others: Samples that were handed over already.
+    """
+    question = fold(sample.content.question)
+    for other in others:
+        shared = other.id != sample.id and set(other.documents) & set(sample.documents)
+        if shared and fold(other.content.question) == question:
+            yield Fault("repeated question", f"sample {other.id} asks the same over the same document", "ask another")
+
+
 def with_standard_prompts(action: Standardise, sample: Sample, tasks: Mapping[str, StudioTask]) -> Standardise:
     """An action with the standard prompts where both are empty."""
     if action.prompt_thinking.strip() or action.prompt_answering.strip():
@@ -146,7 +160,7 @@ def reviewed_prompts(sample: Sample) -> tuple[str, str]:
 
 
 def _of_question(content: Content) -> Iterator[Fault]:
-    if not content.question.strip():
+    if _is_blank(content.question):
         yield Fault("question", "it lacks a question", "write one")
 
 
@@ -155,8 +169,8 @@ def _of_answer(content: Content, task: StudioTask | None) -> Iterator[Fault]:
     if not texts:
         yield Fault("answer", "it lacks an answer", "write at least one component")
         return
-    if "" in texts:
-        yield Fault("empty component", f"component {texts.index('') + 1} of the answer is empty", "write it")
+    if empty := [at for at, text in enumerate(texts, start=1) if _is_blank(text)]:
+        yield Fault("empty component", f"component {empty[0]} of the answer is empty", "write it")
     if task is None:
         return
     repeated = [text for text, count in Counter(map(fold, texts)).items() if text and count > 1]
@@ -222,6 +236,11 @@ def _of_prompts(content: Content, language: str, standardised: bool) -> Iterator
     elif language in MARKERS and (differs := _difference(_fixed(thinking), _fixed(answering))):
         what = f"the prompts differ in more than the reasoning that they ask for: {_short(differs)!r} is in one only"
         yield Fault("difference of the prompts", what, f"make them equal there, {_STANDARD}")
+
+
+def _is_blank(text: str) -> bool:
+    """Whether nothing of a text is seen, also where it has characters without a width."""
+    return not any(letter.isprintable() and not letter.isspace() for letter in text)
 
 
 def _fixed(prompt: str) -> list[str]:

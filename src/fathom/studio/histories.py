@@ -33,6 +33,7 @@ from fathom.studio.types import (
     ExpertPass,
     ExpertReturn,
     Mark,
+    PolicyName,
     Reject,
     Sample,
     Select,
@@ -125,6 +126,7 @@ class History:
         spent: Time and cost by state.
         accepted: Number of the entry that accepted it first; 0 before.
         accepted_origin: Who had made it then; None before. Draws go by this: a later round may change the origin.
+        accepted_by: The policy by which it was reviewed then; "" before.
         edited: Number of the entry that changed its content last; 0 before.
         seconds: People's time until it was accepted first, or until now.
         audit: Its first audit; None before.
@@ -150,6 +152,7 @@ class History:
     barred: frozenset[str]
     workers: frozenset[str]
     efforts: tuple[PersonEffort, ...] = ()
+    accepted_by: PolicyName = ""
 
 
 class Histories:
@@ -241,6 +244,7 @@ def history_of(own: Iterable[Entry]) -> History:
     costs: defaultdict[State, float] = defaultdict(float)
     origin: Origin | None = None
     accepted_origin: Origin | None = None
+    accepted_by: PolicyName = ""
     accepted, edited, until = 0, 0, 0.0
     workers: set[str] = set()
     audit: AuditResult | None = None
@@ -261,7 +265,7 @@ def history_of(own: Iterable[Entry]) -> History:
         if not accepted:
             until += action.seconds
             if after.state in DONE:
-                accepted, accepted_origin = entry.number, origin
+                accepted, accepted_origin, accepted_by = entry.number, origin, after.policy
         now = after
     if now is None:
         raise ValueError("a history of no entries")
@@ -282,6 +286,7 @@ def history_of(own: Iterable[Entry]) -> History:
         frozenset(involved(now)),
         frozenset(workers),
         tally.efforts(now),
+        accepted_by,
     )
 
 

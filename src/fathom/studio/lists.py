@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
+from fathom.benchmarks.pro.official import fold
 from fathom.studio import staffing
 from fathom.studio.log import POLICY
 from fathom.studio.records import from_json
@@ -21,6 +22,10 @@ MOST_WORDS = 8
 """Words of a search that count."""
 MOST_IDS = 1000
 """Ids that are given to one query; databases limit them."""
+BEGINNING = 80
+"""Letters by which questions are compared first; the title of a sample has more."""
+_UNASKED: tuple[State, ...] = ("drafted", "selected", "reconstruct", "rejected")
+"""States in which a question may still become another one, or is given up."""
 _HEAD = select(head.c.hash)
 
 
@@ -135,6 +140,15 @@ def listed(connection: Connection, asked: ListQuery) -> list[ListedSample]:
     if asked.states:
         chosen.append(samples.c.state.in_(asked.states))
     return [_sample_of(row) for row in connection.execute(_list(*chosen).offset(asked.offset).limit(asked.limit))]
+
+
+def asking(connection: Connection, question: str) -> list[Sample]:
+    """Samples that were handed over and whose question begins like another one, which may be the same."""
+    query = select(samples.c.id, samples.c.title).where(samples.c.state.not_in(_UNASKED))
+    start = fold(question)[:BEGINNING]
+    ids = [row.id for row in connection.execute(query) if fold(row.title)[:BEGINNING] == start]
+    bodies = select(samples.c.body).where(samples.c.id.in_(ids[:MOST_IDS])).order_by(samples.c.id)
+    return [from_json(Sample, body) for body in connection.execute(bodies).scalars()] if ids else []
 
 
 def staff(connection: Connection) -> Staff:

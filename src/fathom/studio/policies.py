@@ -15,12 +15,14 @@ class Policy:
         reviews: Blind reviews of an answer in each round.
         adjudicated: Whether an expert who did not review decides on a problem; otherwise it begins another round.
         words: What holds, in a sentence or two.
+        audited: Whether accepted samples are drawn for audits.
     """
 
     people: int
     reviews: int
     adjudicated: bool
     words: str
+    audited: bool = True
 
 
 POLICIES: Mapping[PolicyName, Policy] = {
@@ -29,7 +31,8 @@ POLICIES: Mapping[PolicyName, Policy] = {
         1,
         False,
         "One person writes, the other one, an expert, passes the sample and reviews the answer. A problem leads to "
-        "another round; nobody adjudicates.",
+        "another round; nobody adjudicates, and no sample is drawn for an audit, because both have worked on each.",
+        audited=False,
     ),
     "three": Policy(
         3,

@@ -104,6 +104,8 @@ def why_not_now(sample: Sample, kind: type[Action], by: Person, staff: Staff) ->
     """
     if kind is Reconstruct and sample.state in DECIDING and staff.policy:
         return "" if may(by.role, "annotator") and by.active and not can_go_on(sample, staff) else _OTHERS
+    if kind is Select and not sample.candidates:
+        return "there is no draft; somebody must write the sample"
     return why_not(sample, kind, by) or _why_reserved(sample, kind, by, staff)
 
 

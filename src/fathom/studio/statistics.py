@@ -12,6 +12,7 @@ import numpy as np
 from fathom.stats.agreement import Agreement, agreement
 from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.studio.histories import History, Pair, StateEffort
+from fathom.studio.policies import POLICIES
 from fathom.studio.quotas import Design, draw
 from fathom.studio.types import MARKS, STATES, VERDICTS
 
@@ -236,13 +237,15 @@ def audits(histories: Iterable[History], design: Design, studio: str) -> Audits:
     """The audit sample of a studio.
 
     An audit that finds a problem counts as the adjudicator decides: a sample is right if they accept it all the same.
+    No sample is drawn whose policy, when it was accepted first, has nobody left who could audit it.
 
     Args:
         design: Says how many are audited.
         studio: Hash of the studio's first entry, so that nobody knows the draw from the seed alone.
     """
     all_ = list(histories)
-    drawn = draw(all_, design.audit_one_in, f"{design.seed}|{studio}|audit")
+    audited = [sample for sample in all_ if POLICIES[sample.accepted_by].audited]
+    drawn = draw(audited, design.audit_one_in, f"{design.seed}|{studio}|audit")
     results = [sample.audit for sample in drawn if sample.audit is not None]
     decided = [result for result in results if not result.open]
     waiting = tuple(sample.id for sample in drawn if sample.audit is None and sample.state == "accepted")

@@ -27,7 +27,7 @@ from sqlalchemy.exc import IntegrityError
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
-from fathom.studio.faults import Fault, faults_against, faults_of_sample, with_standard_prompts
+from fathom.studio.faults import Fault, faults_against, faults_of_sample, repeats, with_standard_prompts
 from fathom.studio.lists import HeadCache, ListedSample, ListQuery
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, from_json, from_record
@@ -66,6 +66,7 @@ from fathom.studio.types import (
     AddDocument,
     Create,
     DocumentState,
+    ExpertPass,
     Note,
     Person,
     PolicyName,
@@ -79,6 +80,7 @@ from fathom.studio.types import (
     Standardise,
     State,
     StudioDocument,
+    SubmitForReview,
 )
 from fathom.types import FathomError
 
@@ -176,7 +178,10 @@ class Store(Database):
                     check_staff(before, checked, person, staff)
                     if isinstance(checked, Reopen) and not (before and faults_of_sample(before, self.tasks)):
                         raise RefusedError(f"sample {after.id}: it has no fault; audit it if something is wrong")
-                    if faults := faults_against(before, checked, after, self.tasks):
+                    faults = faults_against(before, checked, after, self.tasks)
+                    if isinstance(checked, SubmitForReview | ExpertPass) and not faults:
+                        faults = tuple(repeats(after, lists.asking(connection, after.content.question)))
+                    if faults:
                         raise FaultyError(after, faults)
                 except (StaleError, RefusedError):
                     if before is not None and _is_repeated(connection, entry):

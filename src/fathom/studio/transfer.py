@@ -17,6 +17,7 @@ from fathom.studio.exports import (
     EXPORT_FORMATS,
     RECORDS,
     SAMPLES,
+    Collection,
     ExportFormat,
     ExportOptions,
     LeftOut,
@@ -33,7 +34,7 @@ from fathom.studio.states import RefusedError
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
-from fathom.studio.types import IMPORT, DocumentState, SetDifficulty
+from fathom.studio.types import IMPORT, DocumentState, Sample, SetDifficulty
 from fathom.studio.work import collection_of, settle_intake, store_document
 from fathom.suites.suitefile import check_contents
 from fathom.tokens.tokenizers import get_tokenizer
@@ -87,9 +88,9 @@ def export_samples(
     whole = collection_of(store, tasks, states=("accepted", "audited"))
     if not whole.samples:
         raise FathomError("no sample is accepted yet; `fathom studio stats` says where they are")
-    faulty = {sample.id: faults for sample in whole.samples if (faults := faults_of_sample(sample, tasks))}
-    reasons = {id: str(LeftOut(id, ". ".join(map(str, faults)))) for id, faults in faulty.items()}
-    collection = replace(whole, samples=tuple(sample for sample in whole.samples if sample.id not in faulty))
+    withheld = {sample.id: why for sample in whole.samples if (why := _why_withheld(sample, whole))}
+    reasons = {id: str(LeftOut(id, why)) for id, why in withheld.items()}
+    collection = replace(whole, samples=tuple(sample for sample in whole.samples if sample.id not in withheld))
     if not collection.samples:
         raise FathomError(f"no accepted sample is without fault: {next(iter(reasons.values()))}")
     check_contents(out, (RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD), "an export")
@@ -112,6 +113,15 @@ def export_samples(
             stream.write(dataset_card(collection, title=options.title, licence=options.licence))
         files.append(CARD)
     return ExportReport(out, tuple(files), len(collection.samples), (*lines, *left_out.values()))
+
+
+def _why_withheld(sample: Sample, whole: Collection) -> str:
+    """Why an accepted sample is not released: its faults, or that a document was excluded after it was begun."""
+    reasons = list(map(str, faults_of_sample(sample, whole.tasks)))
+    for document in (whole.documents[id] for id in sample.documents if id in whole.documents):
+        if document.state == "excluded":
+            reasons.append(f"document {document.id} is excluded: {document.reason}")
+    return ". ".join(reasons)
 
 
 @readable

@@ -34,7 +34,7 @@ def note_open(visit: Visit) -> Response:
     sample = visit.store.sample(visit.path("id"))
     keep_open(visit.store, sample.id, visit.me.name)
     others = [name for name in at_work(visit.store, [sample.id])[sample.id].open if name != visit.me.name]
-    return JSONResponse({"open": ["somebody else"] * bool(others) if sample.state in DECIDING else others})
+    return JSONResponse({"open": ["Somebody else"] * bool(others) if sample.state in DECIDING else others})
 
 
 def annotators_page(visit: Visit) -> Response:

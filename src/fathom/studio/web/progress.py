@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from fathom.studio.policies import POLICIES
 from fathom.studio.quotas import Cell, Design, next_drafts, progress
 from fathom.studio.statistics import Audits, agreements, audits, efforts, pairs_of, total
 from fathom.studio.types import STATES, State
@@ -53,7 +54,8 @@ def progress_page(visit: Visit) -> Response:
     spent = visit.histories.cached(("efforts", hourly), lambda all_: efforts(all_, hourly=hourly))
     inside, outside = cells[: len(design.cells())], cells[len(design.cells()) :]
     available = visit.store.available()
-    drawn, histories, experts = audits_of(visit), visit.histories.all(), visit.store.staff().names("expert")
+    staff = visit.store.staff()
+    drawn, histories, experts = audits_of(visit), visit.histories.all(), staff.names("expert")
     wanted = {(cell.language, cell.bucket) for cell in inside if cell.to_begin}
     return visit.page(
         "progress",
@@ -72,6 +74,7 @@ def progress_page(visit: Visit) -> Response:
         hourly=hourly,
         agreed=visit.histories.cached("agreements", lambda all_: agreements(pairs_of(all_), design.seed)),
         audits=drawn,
+        policy=POLICIES[staff.policy],
         unaudited=sum(not experts - histories[id].barred for id in drawn.waiting) if experts else 0,
     )
 

@@ -370,7 +370,7 @@ def _people_at_work(visit: Visit, sample: Sample) -> dict[str, Any]:
     return {
         "mine": sample.id in assigned_to(visit.store, me),
         "assigned": others if named or may_assign else ["somebody"] * len(others),
-        "open": opening if named else ["somebody else"] * bool(opening),
+        "open": opening if named else ["Somebody else"] * bool(opening),
         "may_assign": may_assign,
     }
 
