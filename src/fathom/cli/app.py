@@ -36,6 +36,7 @@ NAMES = (
         "convert",
         "analyze",
         "gate",
+        "bisect",
         "compress",
         "lab",
         "board",
