@@ -71,10 +71,15 @@ class Fault:
 
 
 class FakeModel:
-    """A model with its server's faults, without a server."""
+    """A model with its server's faults, without a server.
 
-    def __init__(self, fault: Fault | None = None) -> None:
-        self.fault = fault or Fault()
+    Args:
+        fault: The faults.
+        seed: Of what is drawn anew at every request; that of another server must be another one.
+    """
+
+    def __init__(self, fault: Fault | None = None, seed: int = 0) -> None:
+        self.fault, self.seed = fault or Fault(), seed
         self.requests = 0
         self._cached: dict[tuple[str, str], int] = {}
 
@@ -131,7 +136,7 @@ class FakeModel:
         name = sha256(f"{'other' if fault.other or fault.weaker else ''}{body}".encode()).hexdigest()
         rng = Random(name)
         length = len(read) // SIZE
-        drawn = Random(f"{name} {self.requests}") if fault.sampled else rng
+        drawn = Random(f"{self.seed} {name} {self.requests}") if fault.sampled else rng
         words = self._words(read, Random(f"words {name}"))
         if stale and fault.stale and Random(f"stale {name}").random() < fault.stale:
             words = [(number, word[::-1]) for number, word in words]
@@ -188,9 +193,9 @@ class FakeModel:
 class BisectServer(ScriptedServer):
     """Runs in a thread; use as a context manager."""
 
-    def __init__(self, fault: Fault | None = None, name: str = "tiny") -> None:
+    def __init__(self, fault: Fault | None = None, seed: int = 0) -> None:
         super().__init__()
-        self.model, self.name = FakeModel(fault), name
+        self.model, self.name = FakeModel(fault, seed), "tiny"
 
     def __enter__(self) -> BisectServer:
         super().__enter__()

@@ -165,12 +165,11 @@ def _open(folder: Path, comparing: Comparing) -> dict[str, Answer]:
 
     asked = _asked(comparing)
     record, replies = folder / RECORD, folder / REPLIES
-    if not record.exists():
-        with whole_file(record) as stream:
-            json.dump(asked, stream, indent=1)
-        return {}
     try:
-        if json.loads(read_text(record)) != asked:
+        if not record.exists():
+            with whole_file(record) as stream:
+                json.dump(asked, stream, indent=1)
+        elif json.loads(read_text(record)) != asked:
             raise FathomError(f"{folder}: has a comparison with other options; give this one another --out")
         lines = read_text(replies).splitlines() if replies.exists() else []
         return dict(filter(None, map(_kept, lines)))

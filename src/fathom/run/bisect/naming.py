@@ -37,10 +37,12 @@ SMALL_NATS, LARGE_NATS = 0.25, 0.7
 other weights."""
 GROWS = 1.8
 """How many times larger a difference is at the longest length than at the shortest, to grow with the length."""
-EXCEPTIONS = 0.1
-"""Share of the places that may contradict a window: noise loses a word here and there."""
-UNSTEADY = 0.5
-"""Share of prompts to which a side gives two texts, to be unsteady where the other is not."""
+EXCEPTIONS, EXACT = 0.1, 0.02
+"""Share of the places that may contradict a window: of replies that vary, which lose a word here and there, and of
+others."""
+UNSTEADY, UNSTEADY_ANSWERS = 0.5, 0.15
+"""Share of prompts to which a side gives two texts, and of code words that it finds once, to be unsteady where the
+other is not."""
 _MARKS = ("<|", "|>", "[INST]", "[/INST]", "<s>", "</s>", "### ", "<start_of_turn>", "<end_of_turn>", "assistant\n")
 
 
@@ -229,25 +231,24 @@ def _identity(seen: Seen) -> tuple[str, ...]:
     return tuple(f"A states {fact} {a[fact]}, B {b[fact]}" for fact in differing if a[fact] != b[fact])
 
 
+_UNSTEADY_NEXT = (
+    "Check that it gets temperature 0: some servers and gateways set their own (generation_config.json)",
+    "If it does, requests are batched in other ways: try one at a time, or a batch-invariant mode",
+)
+
+
 def _unsteady(seen: Seen) -> Named | None:
     """One side that gives other replies to the same prompt, and another that does not."""
-    noise = {side: mean([texts_distance(*item.cold[side]) for item in seen.items] or [0]) for side in SIDES}
-    side: Letter = max(SIDES, key=lambda letter: noise[letter])
-    if noise[side] < UNSTEADY or noise[other(side)] > noise[side] / 3:
-        return None
-    return Named(
-        "sampling",
-        side,
-        "harness",
-        (
-            f"{side} gives two texts to {noise[side]:.0%} of the prompts when they are repeated, {other(side)} to "
-            f"{noise[other(side)]:.0%}",
-        ),
-        (
-            f"Check that {side} gets temperature 0: some servers and gateways set their own (generation_config.json)",
-            "If it does, requests are batched in other ways: try one at a time, or a batch-invariant mode",
-        ),
-    )
+    for distance, least, what in (
+        (texts_distance, UNSTEADY, "gives another text"),
+        (answers_distance, UNSTEADY_ANSWERS, "finds other code words"),
+    ):
+        noise = {side: mean([distance(*item.cold[side]) for item in seen.items] or [0.0]) for side in SIDES}
+        side: Letter = max(SIDES, key=noise.__getitem__)
+        if noise[side] >= least and noise[other(side)] <= noise[side] / 3:
+            words = f"asked again, {side} {what} in {noise[side]:.0%} of all cases, {other(side)} in"
+            return Named("sampling", side, "harness", (f"{words} {noise[other(side)]:.0%}",), _UNSTEADY_NEXT)
+    return None
 
 
 def _short(seen: Seen) -> Named | None:
@@ -423,7 +424,8 @@ def _window(seen: Seen, side: Letter) -> tuple[int, int] | None:
         best = min(best, (wrong, index))
     exceptions, last = best
     beyond = places[last + 1 :]
-    if exceptions > EXCEPTIONS * len(places) or len(beyond) < 2 or places[last][0] == 0:
+    noise = mean(answers_distance(*item.cold[letter]) for item in seen.items for letter in SIDES)
+    if exceptions > (EXCEPTIONS if noise else EXACT) * len(places) or len(beyond) < 2 or places[last][0] == 0:
         return None
     # A length at which nothing is found, or everything, says nothing of a window.
     near = [kept for _, kept in places[: last + 1]]

@@ -105,11 +105,14 @@ class Item:
 
 
 def answers_distance(first: Answer, second: Answer) -> float:
-    """The share of code words that one reply has and the other lacks; 1 if only one is a reply."""
+    """The share of code words that one reply has and the other lacks; 1 if only one is a reply.
+
+    Whether the model ended its reply counts as another word.
+    """
     if first.status != second.status:
         return 1.0
-    places = list(zip(first.found, second.found, strict=False))
-    return sum(one != other for one, other in places) / len(places) if places else 0.0
+    places = [*zip(first.found, second.found, strict=False), (first.ended, second.ended)]
+    return sum(one != other for one, other in places) / len(places)
 
 
 def texts_distance(first: Answer, second: Answer) -> float:
