@@ -209,8 +209,7 @@ def test_the_command_prints_the_name_and_writes_three_files(call: Call) -> None:
         assert not Path("out").exists()
         code, out, err = call(*words, "--yes")
     assert code == 1
-    assert out.startswith("FAIL: A
-    assert B differ: cut prompt of B")
+    assert out.startswith("FAIL: A and B differ: cut prompt of B")
     assert "the stack, not the harness or the model" in out
     assert "of at most 200: B, words" in err
     assert json.loads(Path("out/bisect.json").read_text("utf-8"))["named"]["fault"] == "cut prompt"
