@@ -48,8 +48,8 @@ def main() -> None:
     if chosen.drawn:
         cases = []
         for seed in range(chosen.drawn):
-            name, side, a, b = drawn(chosen.longest, Random(seed))
-            cases.append((str(b if side == "B" else a), name, side, a, b))
+            name, letter, a, b = drawn(chosen.longest, Random(seed))
+            cases.append((str(b if letter == "B" else a), name, letter, a, b))
     found = named = asked = 0
     for seed, (title, name, side, a, b) in enumerate(cases):
         begun = time.monotonic()

@@ -21,7 +21,7 @@ from fathom.options.declare import OptionError
 from fathom.run.bisect import Bisection
 from fathom.run.bisect.asking import read_logprobs
 from fathom.run.bisect.evidence import PAYS, bet, change, evidence_of, log_evidence
-from fathom.run.bisect.outcomes import Answer, Ask, Item, answers_distance, numbers_distance, texts_distance
+from fathom.run.bisect.outcomes import Answer, Ask, Item, Letter, answers_distance, numbers_distance, texts_distance
 from fathom.run.bisect.prompts import BACK, distances, prompt_of, words_of
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
@@ -53,7 +53,9 @@ def compared(a: Fault, b: Fault, **options: Any) -> Bisection:
 
 def item(*texts: str, warm: tuple[str, str] | None = None) -> Item:
     a1, a2, b1, b2 = (Answer(text=text) for text in texts)
-    repeated = {} if warm is None else {"A": Answer(text=warm[0]), "B": Answer(text=warm[1])}
+    repeated: dict[Letter, Answer] = {}
+    if warm is not None:
+        repeated = {"A": Answer(text=warm[0]), "B": Answer(text=warm[1])}
     return Item(1024, 1, True, {"A": (a1, a2), "B": (b1, b2)}, repeated)
 
 
@@ -205,7 +207,8 @@ def test_the_command_prints_the_name_and_writes_three_files(call: Call) -> None:
         words += ["--lengths", "1k,4k,16k", "--out", "out"]
         code, out, _ = call(*words, "--forecast")
         assert code == 0
-        assert "at most 200 requests" in out and "unknown price" in out
+        assert "at most 200 requests" in out
+        assert "unknown price" in out
         assert not Path("out").exists()
         code, out, err = call(*words, "--yes")
     assert code == 1

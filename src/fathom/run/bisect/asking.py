@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fathom.models.answers import checked, to_reply
-from fathom.models.chat_client import output_of, read_chat
+from fathom.models.chat_client import ChatClient, output_of, read_chat
 from fathom.models.clients import open_client
-from fathom.models.endpoint import PROVIDERS, address_of, connect, key_of, name_on_server
+from fathom.models.endpoint import address_of, connect, key_of, name_on_server
 from fathom.models.failures import Failure
 from fathom.models.local_model import starts_server
 from fathom.models.local_server import LocalServer, served_settings
@@ -75,20 +76,18 @@ class Side:
         if starts_server(self._settings.model):
             self._server, settings = served_settings(self._settings)
             self._settings = replace(settings, base_url=await asyncio.to_thread(self._server.start))
-        model = self._settings.model
-        if model.partition("/")[0] not in PROVIDERS or not name_on_server(model):
-            self._client = open_client(self._settings, get_tokenizer)
+        model, client = (
+            self._settings.model,
+            open_client(replace(self._settings, chat_template="always"), get_tokenizer),
+        )
+        if not isinstance(client, ChatClient):
+            self._client = client
             return
-        address = address_of(self._settings)
-        if address is None:
-            self._client = open_client(self._settings, get_tokenizer)
-            return
-        self._http = connect(model, address, key_of(self._settings))
-        try:
+        await client.close()  # it keeps no log-probabilities
+        self._http = connect(model, address_of(self._settings), key_of(self._settings))
+        with suppress(TimeoutError, FathomError):
             async with asyncio.timeout(_WAIT_FOR_FACTS):
                 self.facts = await stated_facts(self._http, name_on_server(model))
-        except (TimeoutError, FathomError):
-            self.facts = {}
 
     async def close(self) -> None:
         """Close the connections, and end the server of a local model."""
@@ -153,8 +152,10 @@ class Side:
         settings, raw = self._settings, ask.probe == "raw" or self._settings.chat_template == "never"
         options: dict[str, Any] = {"max_tokens": self._cap(ask), "seed": settings.seed}
         options |= {} if settings.temperature is None else {"temperature": settings.temperature}
-        more = settings.generation.get("extra_body")
+        given = dict(settings.generation)
+        more, headers, stops = (given.pop(name, None) for name in ("extra_body", "extra_headers", "stop_seqs"))
         extra: dict[str, Any] = dict(more) if isinstance(more, Mapping) else {}
+        options |= given | ({"stop": stops} if stops else {})
         if "cache" in _WAYS[self._way] and settings.base_url is not None:
             extra |= {"cache_salt": f"fathom-{self._seed}-{abs(ask.salt)}", "cache_prompt": ask.salt <= 0}
         if "logprobs" in _WAYS[self._way]:
@@ -164,8 +165,11 @@ class Side:
         body = {"model": name_on_server(settings.model), **sent, **more_sent}
         body |= {"prompt": prompt} if raw else {"messages": [{"role": "user", "content": prompt}]}
         path = "/completions" if raw else "/chat/completions"
+        with_headers: Any = {"headers": headers} if headers else {}
         try:
-            response = await self._http.post(path, cast_to=httpx2.Response, content=json.dumps(body).encode())
+            response = await self._http.post(
+                path, cast_to=httpx2.Response, content=json.dumps(body).encode(), options=with_headers
+            )
         except APIStatusError as error:
             if (output := output_of(error, settings.model)) is None:
                 raise
@@ -185,9 +189,9 @@ class Side:
                 answer = replace(answer, found=self._find(text, ask))
         else:
             answer = self._answer(checked(to_reply(read_chat({"model": "", "usage": None, **body}))), ask)
-            said = (choice.get("message") or {}).get("content")
-            if isinstance(said, str) and answer.status == "ok":  # with the marks of a template, if it has any
-                answer = replace(answer, text=said)
+            content = (choice.get("message") or {}).get("content")
+            if isinstance(content, str) and answer.status == "ok":  # with the marks of a template, if it has any
+                answer = replace(answer, text=content)
         tokens, logprobs = read_logprobs(choice.get("logprobs"))
         return replace(answer, tokens=tokens, logprobs=logprobs)
 

@@ -78,11 +78,11 @@ def _cost(chosen: Chosen, counts: Mapping[int, float]) -> float | None:
     price: Price = chosen.price
     cache = provider_cache(chosen.settings, price)
 
-    def one(length: int) -> float | None:
+    def of_length(length: int) -> float | None:
         read = length if cache is not None and length >= (cache.least or 0) else 0
         return total_cost([price.cost(length, CAP), price.cost(length, CAP), price.cost(length, CAP, read)])
 
-    costs = [(one(length), count) for length, count in counts.items()]
+    costs = [(of_length(length), count) for length, count in counts.items()]
     return total_cost(None if cost is None else cost * count for cost, count in costs)
 
 
@@ -172,7 +172,7 @@ def _open(folder: Path, comparing: Comparing) -> dict[str, Answer]:
         elif json.loads(read_text(record)) != asked:
             raise FathomError(f"{folder}: has a comparison with other options; give this one another --out")
         lines = read_text(replies).splitlines() if replies.exists() else []
-        return dict(filter(None, map(_kept, lines)))
+        return dict(filter(None, map(_reply_of, lines)))
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise FathomError(
             f"{folder}: not what fathom bisect wrote ({error}); delete it, or give another --out"
@@ -193,7 +193,7 @@ def _asked(comparing: Comparing) -> dict[str, Any]:
     return {"format": 1, "a": sides[0], "b": sides[1], "lengths": list(comparing.lengths), "seed": comparing.seed}
 
 
-def _kept(line: str) -> tuple[str, Answer] | None:
+def _reply_of(line: str) -> tuple[str, Answer] | None:
     """A reply of the folder; None for a line that was broken off."""
     try:
         fields = json.loads(line)

@@ -47,7 +47,7 @@ _MARKS = ("<|", "|>", "[INST]", "[/INST]", "<s>", "</s>", "### ", "<start_of_tur
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observed:
     """Everything that a name is found from.
 
     Attributes:
@@ -102,7 +102,7 @@ def other(side: Letter) -> Letter:
     return "B" if side == "A" else "A"
 
 
-def name(seen: Seen) -> Named:
+def name(seen: Observed) -> Named:
     """The name of a difference between A and B; one without a fault if none fits."""
     for find in _FINDERS:
         if (named := find(seen)) is not None:
@@ -117,7 +117,7 @@ def name(seen: Seen) -> Named:
 # ------------------------------------------------------------------------------------------------------ token counts
 
 
-def _refused(seen: Seen) -> Named | None:
+def _refused(seen: Observed) -> Named | None:
     """A window that is smaller on one side, which says so."""
     for side in SIDES:
         statuses = {length: {answer.status for answer in seen.answers(side, length)} for length in seen.lengths}
@@ -146,7 +146,7 @@ def _refused(seen: Seen) -> Named | None:
     return None
 
 
-def _cut(seen: Seen) -> Named | None:
+def _cut(seen: Observed) -> Named | None:
     """A prompt of which one side counts fewer tokens from a length on: its rate is that of the shorter lengths."""
     for side in SIDES:
         counts = [
@@ -187,7 +187,7 @@ def _steady_rate(counts: Sequence[tuple[int, int, int]]) -> bool:
     return max(rates) - min(rates) < OTHER_RATE
 
 
-def _lost_places(seen: Seen, side: Letter, length: int) -> str:
+def _lost_places(seen: Observed, side: Letter, length: int) -> str:
     """Which part of the prompts one side does not read: the beginning, the middle or the end; "" if no part."""
     lost = [place < 0.5 for place in _by_place(seen, side, length)]
     theirs = [place >= 0.5 for place in _by_place(seen, other(side), length)]
@@ -197,13 +197,13 @@ def _lost_places(seen: Seen, side: Letter, length: int) -> str:
     return "the beginning" if lost[0] else "the end" if lost[-1] else "the middle"
 
 
-def _by_place(seen: Seen, side: Letter, length: int) -> list[float]:
+def _by_place(seen: Observed, side: Letter, length: int) -> list[float]:
     """The share of prompts of which a side finds each code word, from the beginning to the end."""
     answers = [answer.found for answer in seen.answers(side, length) if answer.found]
     return [mean(places) for places in zip(*answers, strict=False)]
 
 
-def _tokenizer(seen: Seen) -> Named | None:
+def _tokenizer(seen: Observed) -> Named | None:
     """Token counts that grow at another rate: another tokenizer, so another model."""
     counts = [(length, seen.counted("A", length), seen.counted("B", length)) for length in seen.lengths]
     known = [(length, a, b) for length, a, b in counts if a and b]
@@ -224,7 +224,7 @@ _OTHER_MODEL = (
 )
 
 
-def _identity(seen: Seen) -> tuple[str, ...]:
+def _identity(seen: Observed) -> tuple[str, ...]:
     """What both servers state of the checkpoint, where it differs."""
     a, b = (seen.facts.get(side, {}) for side in SIDES)
     differing = [fact for fact in ("model", "weights", "parameters", "bytes") if fact in a and fact in b]
@@ -237,7 +237,7 @@ _UNSTEADY_NEXT = (
 )
 
 
-def _unsteady(seen: Seen) -> Named | None:
+def _unsteady(seen: Observed) -> Named | None:
     """One side that gives other replies to the same prompt, and another that does not."""
     for distance, least, what in (
         (texts_distance, UNSTEADY, "gives another text"),
@@ -251,7 +251,7 @@ def _unsteady(seen: Seen) -> Named | None:
     return None
 
 
-def _short(seen: Seen) -> Named | None:
+def _short(seen: Observed) -> Named | None:
     """Replies that differ at the shortest length too: another template, other weights, or other numbers."""
     shortest = seen.lengths[0]
     apart = _apart(seen, shortest)
@@ -282,7 +282,7 @@ def _short(seen: Seen) -> Named | None:
     loses = abs(seen.recall("A", shortest) - seen.recall("B", shortest)) >= LOST
     if far or wrong or identity or (loses and not nats):
         because = [f"replies differ at {format_length(shortest)} already", *identity]
-        because += [f"facts are answered otherwise ({_shown(facts)})"] if wrong else []
+        because += [f"facts are answered otherwise ({_texts_of(facts)})"] if wrong else []
         because += [f"without a chat template log-probabilities differ by {mean(nats):.2f} nats"] if far else []
         return Named("another model", "", "model", tuple(because), _OTHER_MODEL)
     return None
@@ -302,7 +302,7 @@ def _template(side: Letter | Literal[""], because: Sequence[str]) -> Named:
     )
 
 
-def _added_tokens(seen: Seen) -> int:
+def _added_tokens(seen: Observed) -> int:
     """Tokens that one side counts more, the same at two lengths or more; 0 if none."""
     gaps = [
         own - theirs
@@ -326,12 +326,12 @@ def _apart_facts(pairs: Sequence[Mapping[Letter, Answer]]) -> bool:
     return sum(pair["A"].text.strip() != pair["B"].text.strip() for pair in pairs) > len(pairs) / 2
 
 
-def _shown(pairs: Sequence[Mapping[Letter, Answer]]) -> str:
+def _texts_of(pairs: Sequence[Mapping[Letter, Answer]]) -> str:
     pair = next(pair for pair in pairs if pair["A"].text.strip() != pair["B"].text.strip())
     return f"A: {pair['A'].text.strip()[:40]!r}, B: {pair['B'].text.strip()[:40]!r}"
 
 
-def _apart(seen: Seen, length: int) -> bool:
+def _apart(seen: Observed, length: int) -> bool:
     """Whether replies of both sides differ at a length by more than those of one side among themselves."""
     items = [item for item in seen.items if item.length == length]
     for distance in (answers_distance, texts_distance):
@@ -345,7 +345,7 @@ def _apart(seen: Seen, length: int) -> bool:
 # ------------------------------------------------------------------------------------------- what long prompts lose
 
 
-def _lost(seen: Seen) -> Named | None:
+def _lost(seen: Observed) -> Named | None:
     """Code words that one side loses: all that are far back (a window), or all over the prompt (positions)."""
     for side in SIDES:
         losing = [n for n in seen.lengths if seen.recall(other(side), n) - seen.recall(side, n) >= LOST]
@@ -395,18 +395,18 @@ def _lost(seen: Seen) -> Named | None:
     return None
 
 
-def _region(seen: Seen, side: Letter, length: int) -> str:
+def _region(seen: Observed, side: Letter, length: int) -> str:
     """A part with sharp edges that one side does not read; "" if there is none."""
     own, theirs = _by_place(seen, side, length), _by_place(seen, other(side), length)
     lost = [gone <= 0.2 and kept >= 0.6 for gone, kept in zip(own, theirs, strict=False)]
     kept = [share >= 0.6 for share in own]
-    edges = sum(one != two for one, two in pairwise(lost))
-    if not any(lost) or not all(one or two for one, two in zip(lost, kept, strict=True)) or edges not in (1, 2):
+    edges = sum(first != second for first, second in pairwise(lost))
+    if not any(lost) or not all(gone or stays for gone, stays in zip(lost, kept, strict=True)) or edges not in (1, 2):
         return ""
     return "the beginning" if lost[0] else "the end" if lost[-1] else "the middle"
 
 
-def _window(seen: Seen, side: Letter) -> tuple[int, int] | None:
+def _window(seen: Observed, side: Letter) -> tuple[int, int] | None:
     """Tokens before the end up to which one side finds words, and from which on it finds none, at all lengths."""
     places: list[tuple[int, bool]] = []
     for length in seen.lengths:
@@ -435,7 +435,7 @@ def _window(seen: Seen, side: Letter) -> tuple[int, int] | None:
 # ---------------------------------------------------------------------------------------- repetitions and numbers
 
 
-def _repeats(seen: Seen) -> Named | None:
+def _repeats(seen: Observed) -> Named | None:
     """One side whose replies change when the prompt is repeated."""
     changes = [change(item) for item in seen.items]
     for side, sign in (("A", 1), ("B", -1)):
@@ -458,7 +458,7 @@ def _repeats(seen: Seen) -> Named | None:
     return None
 
 
-def _numbers(seen: Seen) -> Named | None:
+def _numbers(seen: Observed) -> Named | None:
     """Small differences of log-probabilities or texts, with the same answers."""
     gaps = {length: mean(nats) for length in seen.lengths if (nats := _nats(seen.pairs(length)))}
     texts = {length: mean(_tail(*pair) for pair in seen.pairs(length)) for length in seen.lengths}
@@ -525,6 +525,6 @@ def _tail(first: Answer, second: Answer) -> float:
     return 1 - (min(len(words), len(others)) if same is None else same) / most
 
 
-_FINDERS: tuple[Callable[[Seen], Named | None], ...] = (
+_FINDERS: tuple[Callable[[Observed], Named | None], ...] = (
     *(_refused, _cut, _tokenizer, _unsteady, _short, _lost, _repeats, _numbers),
 )

@@ -112,7 +112,7 @@ def answers_distance(first: Answer, second: Answer) -> float:
     if first.status != second.status:
         return 1.0
     places = [*zip(first.found, second.found, strict=False), (first.ended, second.ended)]
-    return sum(one != other for one, other in places) / len(places)
+    return sum(mine != theirs for mine, theirs in places) / len(places)
 
 
 def texts_distance(first: Answer, second: Answer) -> float:
@@ -123,8 +123,8 @@ def texts_distance(first: Answer, second: Answer) -> float:
 def shared_tokens(first: Answer, second: Answer) -> int:
     """The number of tokens with which both replies begin, for log-probabilities; 0 without any."""
     count = 0
-    for one, other in zip(first.tokens, second.tokens, strict=False):
-        if one != other:
+    for mine, theirs in zip(first.tokens, second.tokens, strict=False):
+        if mine != theirs:
             break
         count += 1
     return count
@@ -139,7 +139,7 @@ def numbers_distance(first: Answer, second: Answer) -> float | None:
         return None
     shared = max(1, shared_tokens(first, second))
     pairs = list(zip(first.logprobs[:shared], second.logprobs[:shared], strict=False))
-    return sum(abs(one - other) for one, other in pairs) / len(pairs)
+    return sum(abs(mine - theirs) for mine, theirs in pairs) / len(pairs)
 
 
 @readable

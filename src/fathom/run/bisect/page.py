@@ -34,9 +34,9 @@ td:first-child,th:first-child{text-align:left}
 """
 
 
-def tables(found: Bisection) -> list[Table]:
+def tables(result: Bisection) -> list[Table]:
     """What was seen at each length, and what differs."""
-    numbers = any(row.nats is not None for row in found.lengths)
+    numbers = any(row.nats is not None for row in result.lengths)
     about = (
         "Shares of the code words that are found, and of prompts whose repetition by the same server has another text "
         "(noise); texts that differ between A and B. p: that nothing differs, at any look, Holm over the lengths."
@@ -50,18 +50,18 @@ def tables(found: Bisection) -> list[Table]:
         *(Column(f"Tokens {side}") for side in ("A", "B")),
         Column("p"),
     ]
-    rows = tuple(_row(row, numbers) for row in found.lengths)
+    rows = tuple(_row(row, numbers) for row in result.lengths)
     made = [Table("lengths", "", "By length", about, tuple(columns), rows, denominator="none")]
     kinds = tuple(
-        (Cell(_KINDS[kind]), Cell(f"{found.kinds[kind]:.3g}"))
+        (Cell(_KINDS[kind]), Cell(f"{result.kinds[kind]:.3g}"))
         for kind in KINDS
-        if kind in found.kinds and found.lengths
+        if kind in result.kinds and result.lengths
     )
     what = Table(
         "kinds",
         "",
         "What differs",
-        f"The money that a bet on a difference has made of 1; all of them together decide at {1 / found.alpha:g}.",
+        f"The money that a bet on a difference has made of 1; all of them together decide at {1 / result.alpha:g}.",
         (Column("What", number=False), Column("Evidence")),
         kinds,
         denominator="none",
@@ -80,14 +80,14 @@ def _row(row: AtLength, numbers: bool) -> tuple[Cell, ...]:
     )
 
 
-def sentences(found: Bisection) -> list[str]:
+def sentences(result: Bisection) -> list[str]:
     """The decision and what it rests on, a sentence each."""
-    named = found.named
-    lines = [f"{found.decision}: {found.reason}"]
+    named = result.named
+    lines = [f"{result.decision}: {result.reason}"]
     if named.layer:
         lines.append(f"It is {_LAYERS[named.layer]}, not {_others(named.layer)}")
     lines += [f"Seen: {because}" for because in named.because]
-    if (first := found.first) is not None:
+    if (first := result.first) is not None:
         numbers = [
             "" if value is None else f" ({value:.2f})" for value in (first.logprob_a, first.logprob_b)
         ]  # log-probabilities
@@ -96,24 +96,27 @@ def sentences(found: Bisection) -> list[str]:
             f"{first.a!r}{numbers[0]}, B {first.b!r}{numbers[1]}"
         )
     lines += [f"Next: {step}" for step in named.next]
-    return lines + [f"Note: {note}" for note in found.notes]
+    return lines + [f"Note: {note}" for note in result.notes]
 
 
 def _others(layer: str) -> str:
     return " or ".join(name for key, name in _LAYERS.items() if key != layer)
 
 
-def as_markdown(found: Bisection) -> str:
+def as_markdown(result: Bisection) -> str:
     """Everything as GitHub's Markdown."""
-    parts = [f"**{found.decision}**: {escaped(found.reason)}", f"A is {escaped(found.a)}, B is {escaped(found.b)}."]
-    parts.append("\n".join(f"- {escaped(printable(line))}" for line in sentences(found)[1:]))
-    for table in tables(found):
+    parts = [
+        f"**{result.decision}**: {escaped(result.reason)}",
+        f"A is {escaped(result.a)}, B is {escaped(result.b)}.",
+    ]
+    parts.append("\n".join(f"- {escaped(printable(line))}" for line in sentences(result)[1:]))
+    for table in tables(result):
         parts += [f"#### {table.title}\n\n{table.about}", "\n".join(table_lines(table))]
-    parts.append(f"{found.requests} requests, {found.tokens_in:,} tokens.")
+    parts.append(f"{result.requests} requests, {result.tokens_in:,} tokens.")
     return "\n\n".join(filter(None, parts))
 
 
-def chart(found: Bisection) -> LayerChart:
+def chart(result: Bisection) -> LayerChart:
     """The share of code words that each side finds, by length."""
     records = [
         {
@@ -123,7 +126,7 @@ def chart(found: Bisection) -> LayerChart:
             "says": f"{side}, {words.length(row.length)}: {share:.0%}",
         }
         for side, shares in (("A", "recall_a"), ("B", "recall_b"))
-        for row in found.lengths
+        for row in result.lengths
         for share in (getattr(row, shares),)
     ]
     from fathom.report.charts import Size
@@ -131,39 +134,39 @@ def chart(found: Bisection) -> LayerChart:
     size = Size(560, 220)
     return LayerChart(
         layers=(Line(records=records, x="length", y="score"), Points(records=records, x="length", y="score")),
-        x=length_axis([row.length for row in found.lengths], size),
+        x=length_axis([row.length for row in result.lengths], size),
         y=score_axis(),
         size=size,
         series=series_of(["A", "B"]),
     )
 
 
-def write(found: Bisection, folder: Path) -> None:
+def write(result: Bisection, folder: Path) -> None:
     """Write JSON, Markdown and the page into the folder.
 
     Raises:
         FathomError: A file cannot be written.
     """
     with whole_file(folder / JSON) as stream:
-        json.dump(asdict(found), stream, indent=1)
+        json.dump(asdict(result), stream, indent=1)
     with whole_file(folder / MARKDOWN) as stream:
-        stream.write(as_markdown(found) + "\n")
+        stream.write(as_markdown(result) + "\n")
     with whole_file(folder / PAGE) as stream:
-        stream.write(_page(found))
+        stream.write(_page(result))
 
 
-def _page(found: Bisection) -> str:
-    lines = "".join(f"<li>{escape(printable(line))}</li>" for line in sentences(found)[1:])
+def _page(result: Bisection) -> str:
+    lines = "".join(f"<li>{escape(printable(line))}</li>" for line in sentences(result)[1:])
     shown = "".join(
-        f"<h2>{escape(table.title)}</h2><p>{escape(table.about)}</p>{_html(table)}" for table in tables(found)
+        f"<h2>{escape(table.title)}</h2><p>{escape(table.about)}</p>{_html(table)}" for table in tables(result)
     )
-    figure = inline(chart(found), "Code words found by length") if found.lengths else ""
+    figure = inline(chart(result), "Code words found by length") if result.lengths else ""
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>fathom bisect: {escape(found.decision)}</title>'
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>fathom bisect: {escape(result.decision)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
-        f'<p class="verdict {found.decision}"><b>{found.decision}</b> {escape(printable(found.reason))}</p>'
-        f"<p>A is <code>{escape(found.a)}</code>, B is <code>{escape(found.b)}</code>. {found.requests} requests, "
-        f"{found.tokens_in:,} tokens.</p><ul>{lines}</ul>{figure}{shown}</html>\n"
+        f'<p class="verdict {result.decision}"><b>{result.decision}</b> {escape(printable(result.reason))}</p>'
+        f"<p>A is <code>{escape(result.a)}</code>, B is <code>{escape(result.b)}</code>. {result.requests} requests, "
+        f"{result.tokens_in:,} tokens.</p><ul>{lines}</ul>{figure}{shown}</html>\n"
     )
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fathom.run.bisect.evidence import evidence_at, evidence_of, log_evidence
-from fathom.run.bisect.naming import LOST, WHOLE, Seen, name
+from fathom.run.bisect.naming import LOST, WHOLE, Observed, name
 from fathom.run.bisect.outcomes import (
     SIDES,
     Answer,
@@ -110,9 +110,9 @@ class _State:
         return answers
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> Observed:
         """All of it, for a name."""
-        return Seen(self.items, self.single, self.probes, self.plan.facts)
+        return Observed(self.items, self.single, self.probes, self.plan.facts)
 
     @property
     def evidence(self) -> float:
@@ -152,9 +152,9 @@ def _calibrate(state: _State) -> Asking:
     first = yield from state.both("words", length, 0, 1, 1)
     again = yield from state.both("words", length, 0, 1, 2)
     moved = yield from state.both("words", length, 0, 2, 3)
-    said = [again[side].cached for side in SIDES]
+    counts = [again[side].cached for side in SIDES]
     cached = any((again[side].cached or 0) > FROM_CACHE * (again[side].tokens_in or length) for side in SIDES)
-    if not cached and (state.plan.fresh or None not in said):
+    if not cached and (state.plan.fresh or None not in counts):
         return
     # A model whose words depend on a number far away shows nothing if that number changes.
     steady = all(texts_distance(first[side], moved[side]) == 0 for side in SIDES)
@@ -230,7 +230,7 @@ def _more(state: _State) -> Asking:
             state.single.setdefault(length, []).append(pair)
 
 
-def _differs(seen: Seen, length: int) -> bool:
+def _differs(seen: Observed, length: int) -> bool:
     """Whether the sides lose different amounts at a length, or count another number of tokens."""
     statuses = [{answer.status for answer in seen.answers(side, length)} for side in SIDES]
     counts = [seen.counted(side, length) for side in SIDES]
@@ -361,7 +361,7 @@ def first_difference(items: Sequence[Item]) -> FirstDifference | None:
             item.length, item.draw, same + 1, before, a.tokens[same], b.tokens[same], a.logprobs[same], b.logprobs[same]
         )
     at = next(
-        (n for n, (one, other) in enumerate(zip(a.text, b.text, strict=False)) if one != other),
+        (at for at, letters in enumerate(zip(a.text, b.text, strict=False)) if letters[0] != letters[1]),
         min(len(a.text), len(b.text)),
     )
     return FirstDifference(
