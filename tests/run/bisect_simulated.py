@@ -51,8 +51,8 @@ NOISES: Mapping[str, Noise] = {
 }
 
 
-def simulated(noise: Noise, seed: int, requests: int = 200, margin: float = 0.01) -> Bisection:
-    """A comparison of two sides with the same noise; with so small a margin it ends with the requests."""
+def simulated(noise: Noise, seed: int, requests: int = 200, margin: float = 0.25) -> Bisection:
+    """A comparison of two sides with the same noise."""
     rng, asking = Random(f"{noise} {seed}"), search(Plan(LENGTHS, requests, margin=margin, raw=False))
     answer: Answer | None = None
     try:

@@ -189,9 +189,9 @@ class Side:
                 answer = replace(answer, found=self._find(text, ask))
         else:
             answer = self._answer(checked(to_reply(read_chat({"model": "", "usage": None, **body}))), ask)
-            content = (choice.get("message") or {}).get("content")
-            if isinstance(content, str) and answer.status == "ok":  # with the marks of a template, if it has any
-                answer = replace(answer, text=content)
+            written = (choice.get("message") or {}).get("content")
+            if isinstance(written, str) and answer.status == "ok":  # with the marks of a template, if it has any
+                answer = replace(answer, text=written)
         tokens, logprobs = read_logprobs(choice.get("logprobs"))
         return replace(answer, tokens=tokens, logprobs=logprobs)
 

@@ -273,11 +273,11 @@ def _short(seen: Observed) -> Named | None:
         return _template(leaking or "", ["without a chat template both continue texts alike, with one they do not"])
     if leaking and not raw and _apart_facts(facts):
         return _template(leaking, [f"replies of {leaking} hold marks of a template or do not end"])
-    if not apart:
+    wrong = _apart_facts(facts)
+    if not apart and not wrong:
         return None
     nats = [gap for pair in raw if (gap := numbers_distance(pair["A"], pair["B"])) is not None]
     far = bool(nats) and mean(nats) >= LARGE_NATS
-    wrong = _apart_facts(facts)
     identity = _identity(seen)
     loses = abs(seen.recall("A", shortest) - seen.recall("B", shortest)) >= LOST
     if far or wrong or identity or (loses and not nats):

@@ -51,6 +51,8 @@ FROM_CACHE = 0.1
 """Share of a prompt that a cache may have had of a request that is to be computed afresh."""
 ABLE = 0.5
 """Share of the code words that a side must find, for those to decide."""
+DOUBT = math.log(2)
+"""Evidence of a difference with which nothing passes."""
 PROMISING = math.log(1.5)
 """Evidence at a length from which the next prompt is of that length."""
 
@@ -137,7 +139,7 @@ def search(plan: Plan) -> Generator[Ask, Answer, Bisection]:
         yield from _item(state, _next_length(state))
         if state.evidence >= enough:
             decision = "FAIL"
-        elif len(state.items) >= len(plan.lengths) and _alike(state.items, plan):
+        elif len(state.items) >= len(plan.lengths) and state.evidence < DOUBT and _alike(state.items, plan):
             decision = "PASS"
     if decision == "FAIL":
         yield from _probe(state)
