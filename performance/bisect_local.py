@@ -152,7 +152,8 @@ def main() -> None:
         fault, folder, begun = FAULTS[name], chosen.folder / name.replace(" ", "-"), time.monotonic()
         folder.mkdir(exist_ok=True)
         known = right.read_text() if right.exists() else ""
-        (folder / REPLIES).write_text(known)
+        kept = (folder / REPLIES).read_text().splitlines(True) if (folder / REPLIES).exists() else []
+        (folder / REPLIES).write_text(known + "".join(line for line in kept if line.startswith('{"key": "B ')))
         (folder / "asked.json").unlink(missing_ok=True)
         with served({}) as first, served(fault.options, fault.proxy) as second:
             sides = [

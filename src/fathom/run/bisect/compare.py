@@ -170,12 +170,12 @@ def _open(folder: Path, comparing: Comparing) -> dict[str, Answer]:
             with whole_file(record) as stream:
                 json.dump(asked, stream, indent=1)
         elif json.loads(read_text(record)) != asked:
-            raise FathomError(f"{folder}: has a comparison with other options; give this one another --out")
+            raise FathomError(f"{folder}: has a comparison with other options; give this one another `out`")
         lines = read_text(replies).splitlines() if replies.exists() else []
         return dict(filter(None, map(_reply_of, lines)))
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise FathomError(
-            f"{folder}: not what fathom bisect wrote ({error}); delete it, or give another --out"
+            f"{folder}: not what fathom bisect wrote ({error}); delete it, or give another `out`"
         ) from None
 
 
