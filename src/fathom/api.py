@@ -26,6 +26,7 @@ from fathom.commands.analyze import analyze_thinking as analyze_thinking
 from fathom.commands.analyze import analyze_truncation as analyze_truncation
 from fathom.commands.analyze.shared import filtered as filtered
 from fathom.commands.analyze.shared import score_tables as score_tables
+from fathom.commands.bisect import bisect as bisect
 from fathom.commands.board.backup import board_backup as board_backup
 from fathom.commands.board.build import board_build as board_build
 from fathom.commands.board.bundle import board_bundle as board_bundle

@@ -37,6 +37,7 @@ NAMES = (
         "convert",
         "analyze",
         "gate",
+        "bisect",
         "compress",
         "lab",
         "board",

@@ -47,25 +47,31 @@ def make_hunt(tokens: int, tokenizer: Tokenizer, rng: Random) -> Hunt:
         tokenizer: Counts them.
         rng: Draws the code words.
     """
-    words = _draw(rng)
+    words = draw_words(rng, len(PLACES))
     parts = [part.format(word) for part, word in zip((_BEFORE, _BETWEEN, _AFTER), words, strict=True)]
-    filler = tokenizer.head(_text(tokens, tokenizer), max(0, tokens - sum(map(tokenizer.count, parts))))
+    filler = tokenizer.head(english(tokens, tokenizer), max(0, tokens - sum(map(tokenizer.count, parts))))
     middle = filler.find(" ", len(filler) // 2)
     halves = (filler[:middle], filler[middle:]) if middle > 0 else (filler, "")
     prompt = parts[0] + halves[0] + parts[1] + halves[1] + parts[2]
     return Hunt(prompt, words, tokenizer.count(prompt))
 
 
-def _draw(rng: Random) -> tuple[str, ...]:
+def draw_words(rng: Random, count: int) -> tuple[str, ...]:
+    """Different code words, of syllables.
+
+    Args:
+        rng: Draws them.
+        count: Their number.
+    """
     words: list[str] = []
-    while len(words) < len(PLACES):
+    while len(words) < count:
         word = "".join(rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(4)).upper()
         if word not in words:
             words.append(word)
     return tuple(words)
 
 
-def _text(tokens: int, tokenizer: Tokenizer) -> str:
+def english(tokens: int, tokenizer: Tokenizer) -> str:
     """English text of at least so many tokens."""
     texts: list[str] = []
     while tokens > 0:
