@@ -8,14 +8,15 @@ chosen and whenever one stops: the gaps whose bettor has less are a confidence s
 the true one counts, many lengths cost nothing.
 
 The stakes, and the next length, come from a posterior over falling curves (a logistic curve in log length between two
-plateaus). It makes the search quick; the interval does not rest on it. The next length is on the cheapest way to a narrow
-interval: the two lengths between which the threshold is crossed, as far as the posterior knows, with the lowest price of the
-scores that it takes to show both, at the rate at which money grows for who knows the curve (Kelly 1956).
+plateaus). It makes the search quick; the interval does not rest on it. The next length is on the cheapest way to a
+narrow interval: the two lengths around the crossing, as far as the posterior knows, with the lowest price of the scores
+that it takes to show both, at the rate at which money grows for who knows the curve (Kelly 1956).
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +31,8 @@ _MOST = 0.95
 """The largest stake, as a share of that which can lose everything."""
 _PRIOR = 4.0
 """Number of scores that the second moment of the prior counts for."""
+_TRUST = 20.0
+"""Number of scores at a length that the curves count for in the stake there."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ def falling_curves(lengths: Sequence[int], threshold: float) -> Curves:
         threshold: The score that a length must reach.
     """
     at = np.log2(np.asarray(lengths, dtype=np.float64))
-    inner = [first + (last - first) * (n + 0.5) / _PLACES for first, last in zip(at, at[1:]) for n in range(_PLACES)]
+    inner = [
+        first + (last - first) * (n + 0.5) / _PLACES for first, last in pairwise(at.tolist()) for n in range(_PLACES)
+    ]
     places = np.array([at[0] - 1, at[0] - 0.25, *inner, at[-1] + 0.25, at[-1] + 1])
     tops = [top for top in _TOPS if top > threshold] or [(1 + threshold) / 2]
     bottoms = [bottom for bottom in _BOTTOMS if bottom < threshold] or [threshold / 2]
@@ -89,7 +94,7 @@ class LengthSearch:
         self._weights = np.zeros(len(self._curves.crossing))
         self._now = np.zeros(len(self.lengths) + 1)
         self.money = np.zeros(len(self.lengths) + 1)
-        self._count, self._squares = np.zeros(len(self.lengths)), np.zeros(len(self.lengths))
+        self._count, self._sums, self._squares = np.zeros((3, len(self.lengths)))
         self._spent = np.asarray(self.lengths if self.costs is None else self.costs, dtype=np.float64)
         with np.errstate(divide="ignore"):
             self._logs = np.log(self._curves.means), np.log1p(-self._curves.means)
@@ -107,7 +112,9 @@ class LengthSearch:
 
     def _stakes(self) -> tuple[Floats, Floats]:
         """The stake on a score above the threshold at each length, and that on one below it."""
-        expected = self.posterior @ self._curves.means - self.threshold
+        # Where there are many scores at a length, they count for more than the shape of the curves.
+        means = (_TRUST * self.posterior @ self._curves.means + self._sums) / (_TRUST + self._count)
+        expected = means - self.threshold
         above, below = self.threshold, 1 - self.threshold
         # Two-point scores of this mean have the second moment of the prior; graded ones a smaller one.
         second = (above * below * _PRIOR + self._squares) / (_PRIOR + self._count)
@@ -132,6 +139,7 @@ class LengthSearch:
         middle = (low + high) / 2
         self._weights += middle * self._logs[0][:, place] + (1 - middle) * self._logs[1][:, place]
         self._count[place] += 1
+        self._sums[place] += middle
         self._squares[place] += (middle - self.threshold) ** 2
 
     @property
@@ -152,6 +160,16 @@ class LengthSearch:
         return Interval(ends[first], ends[last + 1])
 
     @property
+    def falling(self) -> bool:
+        """Whether scores may fall with length: not if every gap is excluded."""
+        return bool((self.money < -math.log(1 - self.level)).any())
+
+    def is_within(self, ratio: float) -> bool:
+        """Whether the ends of the interval are in this ratio at most, or one gap is left."""
+        first, last = self.gaps
+        return first == last or self.interval.high <= ratio * self.interval.low
+
+    @property
     def estimate(self) -> float:
         """The median of the posterior, in tokens, within the interval."""
         order = np.argsort(self._curves.crossing, kind="stable")
@@ -167,7 +185,7 @@ class LengthSearch:
         """
         first, last = self.gaps
         lacks = np.maximum(-math.log(1 - self.level) - self._now, 0.0)
-        lacks[: first], lacks[last + 1 :] = 0.0, 0.0
+        lacks[:first], lacks[last + 1 :] = 0.0, 0.0
         above, below = (self.posterior @ growth + 1e-6 for growth in self._growth)
         # What is left to pay until all gaps are excluded up to a length, and all after one.
         up = np.concatenate([[0.0], np.maximum.accumulate(lacks)[:-1] / above * self._spent])
