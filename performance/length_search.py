@@ -21,7 +21,7 @@ from fathom.stats.length_search import LengthSearch
 
 LENGTHS = [round(1024 * 2 ** (step / 4)) for step in range(29)]
 MOST = 800
-GRID_STUDIES, GRID_MOST, DRAWS = 200, 512, 400
+GRID_STUDIES, GRID_MOST, DRAWS = 60, 512, 200
 
 
 @dataclass(frozen=True)

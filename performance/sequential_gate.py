@@ -379,9 +379,9 @@ def real(path: str, studies: int, rng: np.random.Generator) -> None:
             if not -high <= values.mean() < -low:
                 continue
             order = rng.choice(len(values), 20_000)  # with replacement: the truth is the mean of the matrix
-            path = evidence(-values[order][:, None], 0.0)[:, 0] <= 0.05
-            lost.append(path.any())
-            needed.append(float(np.argmax(path)) + 1 if path.any() else len(order))
+            reached = evidence(-values[order][:, None], 0.0)[:, 0] <= 0.05
+            lost.append(reached.any())
+            needed.append(float(np.argmax(reached)) + 1 if reached.any() else len(order))
             each = (values.std() / values.mean()) ** 2
             fixed.append([(z(0.95) + z(power)) ** 2 * each for power in (0.8, 0.95)])
         both = np.mean(fixed, axis=0)

@@ -8,6 +8,7 @@ from fathom.commands.analyze import analyze as analyze
 from fathom.commands.analyze import analyze_adjacent as analyze_adjacent
 from fathom.commands.analyze import analyze_agreement as analyze_agreement
 from fathom.commands.analyze import analyze_answers as analyze_answers
+from fathom.commands.analyze import analyze_best as analyze_best
 from fathom.commands.analyze import analyze_breakdown as analyze_breakdown
 from fathom.commands.analyze import analyze_categories as analyze_categories
 from fathom.commands.analyze import analyze_closed_book as analyze_closed_book

@@ -8,6 +8,7 @@ import pytest
 
 from fathom.api import build, search_length
 from fathom.rows import load
+from fathom.run.length_search import LengthFound
 from fathom.types import FathomError
 
 LENGTHS = "1k,1280,1536,1792,2k,2560,3k"
@@ -22,8 +23,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_window_off_the_grid_is_found_and_the_same_call_asks_for_nothing(suite: Path, tmp_path: Path) -> None:
-    model, told = "fathom/lexical?window=1700&truncate=refuse", []
-    found = search_length(suite, model, tmp_path / "out", told=told.append)
+    model, states = "fathom/lexical?window=1700&truncate=refuse", list[LengthFound]()
+    found = search_length(suite, model, tmp_path / "out", told=states.append)
     assert found.reached
     assert found.interval.low in (1280, 1536)
     assert found.interval.high in (1792, 2048)
@@ -31,7 +32,7 @@ def test_a_window_off_the_grid_is_found_and_the_same_call_asks_for_nothing(suite
     assert sum(asked.questions for asked in found.lengths) == 4 * len(found.rounds) < 100
     rows = load(list(found.rounds))
     assert rows["item"].n_unique() == len(rows)  # every question at one length only
-    assert len(told) == len(found.rounds)
+    assert len(states) == len(found.rounds)
     stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("run.json")}
     again = search_length(suite, model, tmp_path / "out")
     assert again == found
