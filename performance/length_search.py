@@ -1,6 +1,6 @@
 """Effective lengths searched, with known truth: coverage at every look, questions and tokens beside a grid.
 
-    python performance/length_search.py [STUDIES]
+    python performance/length_search.py [STUDIES] [--within RATIO ...] [--curves NUMBER ...] [--no-grid]
 
 Lengths from 1k to 128k, four to an octave; the true length is anywhere from 2k to 64k, off the grid. The grid asks so
 many questions at every length that the 95% interval of a report (``fathom.analysis.effective.reach``, one look) is as
@@ -10,8 +10,8 @@ is the grid of somebody who knows where to end it.
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,20 +120,29 @@ def cheapest_grid(rng: np.random.Generator, curve: Curve, within: float) -> tupl
     return min(grids, key=lambda grid: grid[2])
 
 
-def main(studies: int = 1000) -> None:
+def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("studies", type=int, nargs="?", default=1000)
+    parser.add_argument("--within", type=float, nargs="+", default=[1.5, 2.0], help="ratios of the ends of intervals")
+    parser.add_argument("--curves", type=int, nargs="+", default=range(len(CURVES)), help="numbers of curves")
+    parser.add_argument("--no-grid", action="store_true", help="without the grids, which take most of the time")
+    given = parser.parse_args()
     rng = np.random.default_rng(45)
     print(
-        f"| {studies:,} studies each | within | ended | questions | covered at every look | off by, octaves "
+        f"| {given.studies:,} studies each | within | ended | questions | covered at every look | off by, octaves "
         "| tokens / length | grid | grid to twice the length |"
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for curve in CURVES:
-        for within in (1.5, 2.0):
-            runs = np.array([searched(rng, curve, within) for _ in range(studies)], dtype=float)
-            words, whole, known = cheapest_grid(rng, curve, within)
+    for number in given.curves:
+        for within in given.within:
+            curve = CURVES[number]
+            runs = np.array([searched(rng, curve, within) for _ in range(given.studies)], dtype=float)
             spent = runs[:, 1].mean()
-            grids = [f"{words}: {whole:,.0f} ({spent / whole:.2f})", f"{known:,.0f} ({spent / known:.2f})"]
+            grids = ["", ""]
+            if not given.no_grid:
+                words, whole, known = cheapest_grid(rng, curve, within)
+                grids = [f"{words}: {whole:,.0f} ({spent / whole:.2f})", f"{known:,.0f} ({spent / known:.2f})"]
             cells = [
                 f"{within:g}", f"{100 * runs[:, 3].mean():.0f}%", f"{runs[:, 0].mean():,.0f}",
                 f"{100 - 100 * runs[:, 2].mean():.1f}%", f"{np.median(runs[:, 4]):.2f}", f"{spent:,.0f}", *grids,
@@ -142,4 +151,4 @@ def main(studies: int = 1000) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

@@ -263,7 +263,7 @@ def fixed_items(draw: Callable[[int], np.ndarray], margin: float, alpha: float, 
     """The fewest items, to 3%, with which the gate for one look gives this answer with this probability."""
 
     def enough(items: int) -> bool:
-        return np.mean([one_look(draw(items), margin, alpha) == answer for _ in range(600)]) >= power
+        return float(np.mean([one_look(draw(items), margin, alpha) == answer for _ in range(600)])) >= power
 
     low, high = 8, 16
     while not enough(high):
@@ -302,7 +302,7 @@ def decisions(studies: int, rng: np.random.Generator, alpha: float = 0.05) -> No
 
             def draw(items: int, of: Scenario = of, loss: float = loss) -> np.ndarray:
                 ((own, other),) = scores(rng, Scenario(**{**vars(of), "tasks": (items,)}), loss)
-                return own - other
+                return np.asarray(own - other)
 
             fixed = [fixed_items(draw, margin, alpha, answer, power) for power in (0.8, 0.95)]
             most = 3 * max(fixed)

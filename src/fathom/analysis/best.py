@@ -1,9 +1,10 @@
 """Which of these models is the best, with a stated error, at any look while replies come.
 
 Every two models are compared by bets on their items in a random order (``fathom.analysis.sequential``). A model is out
-as soon as another one is shown to score more, at level alpha divided by the number of others: the best one is ever
-out with a probability of at most alpha, whenever one looks. Ranks are ranges from the differences that are significant
-by Holm's correction over all pairs in both directions, and hold for all models together.
+as soon as another one is shown to score more, at level alpha divided by the number of others: a best one is ever out
+with a probability of at most alpha, whenever one looks (of several that are equally good, each). Ranks are ranges from
+the differences that are significant by Holm's correction over all pairs in both directions; they hold for all models
+together.
 """
 
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def best_models(rows: pl.DataFrame, *, alpha: float = 0.05) -> list[BestCandidat
 
     Args:
         rows: Rows of two models and variants or more, of the same samples, finished or not.
-        alpha: Probability with which the best may ever be called not the best.
+        alpha: Probability with which a model that is the best may ever be called not the best.
 
     Raises:
         FathomError: There are fewer than two models, two have no samples in common, or ``alpha`` is not in (0, 1).
@@ -83,7 +84,8 @@ def best_models(rows: pl.DataFrame, *, alpha: float = 0.05) -> list[BestCandidat
     nothing = Interval(0.0, 0.0)
     return [
         BestCandidate(
-            *systems[place],
+            model=systems[place][0],
+            variant=systems[place][1],
             may_be_best=bool(smallest[place] > alpha),
             p_value=float(smallest[place]),
             best=int(ranks.best[place]),
