@@ -8,6 +8,7 @@ from fathom.commands.analyze import analyze as analyze
 from fathom.commands.analyze import analyze_adjacent as analyze_adjacent
 from fathom.commands.analyze import analyze_agreement as analyze_agreement
 from fathom.commands.analyze import analyze_answers as analyze_answers
+from fathom.commands.analyze import analyze_best as analyze_best
 from fathom.commands.analyze import analyze_breakdown as analyze_breakdown
 from fathom.commands.analyze import analyze_categories as analyze_categories
 from fathom.commands.analyze import analyze_closed_book as analyze_closed_book
@@ -77,6 +78,7 @@ from fathom.commands.rows import ORIGINS as ORIGINS
 from fathom.commands.rows import rows as rows
 from fathom.commands.run import run as run
 from fathom.commands.score import score as score
+from fathom.commands.search_length import search_length as search_length
 from fathom.commands.serve_local import serve_local as serve_local
 from fathom.commands.shared import THRESHOLD as THRESHOLD
 from fathom.commands.show import show as show

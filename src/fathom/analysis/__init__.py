@@ -19,6 +19,8 @@ from fathom.analysis.average import average_scores_of as average_scores_of
 from fathom.analysis.average import comparable as comparable
 from fathom.analysis.base import BASE_RULES as BASE_RULES
 from fathom.analysis.base import BaseRule as BaseRule
+from fathom.analysis.best import BestCandidate as BestCandidate
+from fathom.analysis.best import best_models as best_models
 from fathom.analysis.breakdown import DIMENSIONS as DIMENSIONS
 from fathom.analysis.breakdown import MEASURES as MEASURES
 from fathom.analysis.breakdown import GroupScore as GroupScore

@@ -102,6 +102,26 @@ def sequential_gate(
     return Gate(decision, reason, margin, alpha, decided, *flips_of(both_scored(scored)), gaps, looks="any")
 
 
+def overall_claim(candidate: pl.DataFrame, baseline: pl.DataFrame) -> Claim | None:
+    """The mean over all cells of the samples of both, at any look; None without samples of both.
+
+    Args:
+        candidate: Rows of one model and variant.
+        baseline: Rows of another.
+
+    Raises:
+        FathomError: A side has no rows or those of several models.
+    """
+    rows, _ = both_sides(candidate, baseline, margin=0.5, alpha=0.05, at=None)
+    rows = rows.filter(~is_side_row())
+    sample = ["suite", "task", "length", "sample"]
+    for name in SIDES:
+        rows = rows.join(rows.filter(model=name).select(sample).unique(), on=sample, how="semi", maintain_order="left")
+    values = _values(rows)
+    cells = sorted({cell for own in values.values() for cell in own})
+    return _claim(ALL, None, cells, values, 0.5) if cells else None
+
+
 def _absent(rows: pl.DataFrame) -> tuple[str, ...]:
     """Tasks and lengths of which one side has no sample at all, in words."""
     cells = {name: set(rows.filter(model=name).select("task", "length").iter_rows()) for name in SIDES}

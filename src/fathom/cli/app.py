@@ -21,6 +21,7 @@ NAMES = (
         "forecast",
         "plan",
         "run",
+        "search-length",
         "merge",
         "status",
         "likelihood",

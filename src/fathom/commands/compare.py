@@ -176,6 +176,7 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame", origins: Sequence[t
     from fathom.report.two_models import Side
     from fathom.rows.runs import is_run
     from fathom.runfile.manifest import read_manifest
+    from fathom.runfile.part import asked_so_far
     from fathom.runfile.progress import status
 
     measured = rows.select("model", "variant").unique(maintain_order=True).rows()
@@ -204,6 +205,7 @@ def _every_side(paths: Sequence[Path], rows: "pl.DataFrame", origins: Sequence[t
                 planned=sum(state.total for state in states) if states else None,
                 served=tuple(sorted(set(filter(None, answering)))),
                 servers=tuple(dict.fromkeys(words for state in states for words in state.served)),
+                part="; ".join(dict.fromkeys(filter(None, map(asked_so_far, runs)))),
             )
         )
     labelled = [side.label for side in sides if side.label]

@@ -35,6 +35,10 @@ BY_QUESTION = (
     "that both have, paired by item. Ranks, and whether two models are distinguishable, come from one test of all "
     "differences."
 )
+ABOUT_BEST = (
+    "At any look, over the items before the first that lacks a reply: a model may be the best if no other is shown to "
+    "score more, with an error of the level in all. Ranks hold for all models together, intervals for one difference."
+)
 
 
 class Tables(tuple[Table, ...]):
@@ -297,6 +301,36 @@ def _distinguishable(neighbour: analysis.Neighbour) -> Cell:
     return Cell("no" if neighbour.tied else "yes")
 
 
+def best_tables(candidates: Sequence[analysis.BestCandidate]) -> list[Table]:
+    """The table of models that may be the best, for a terminal.
+
+    Args:
+        candidates: Result of ``fathom.analysis.best_models``.
+    """
+    columns = (
+        Column("Model", number=False),
+        Column("May be best", number=False),
+        Column("p"),
+        Column("Rank"),
+        Column("Difference", help="To the first, in percentage points, at any look"),
+        Column("Items"),
+    )
+    rows = tuple(
+        (
+            Cell(system_of(candidate).name),
+            Cell("yes" if candidate.may_be_best else "no"),
+            Cell(words.chance_of(candidate.p_value).removeprefix("p ")),
+            Cell(rank_of(candidate)),
+            Cell()
+            if candidate is candidates[0]
+            else Cell(words.change(candidate.difference), words.bounds(candidate.interval, signed=True)),
+            Cell(words.count(candidate.items)),
+        )
+        for candidate in candidates
+    )
+    return [Table("best", "", "Which model is the best", ABOUT_BEST, columns, rows, denominator="shared")]
+
+
 def judge_tables(agreements: Sequence[analysis.JudgeAgreement]) -> list[Table]:
     """A judge compared with people: one table, a row per group of replies."""
     columns = (
@@ -359,6 +393,7 @@ TABLES: Mapping[type, Callable[[Any], Sequence[Table]]] = {
     analysis.Agreement: agreement_tables,
     analysis.JudgeAgreement: judge_tables,
     analysis.Neighbour: neighbour_tables,
+    analysis.BestCandidate: best_tables,
     analysis.Difficulty: difficulty_tables,
 }
 """Tables by the type of the results: of sections, and of studies that no section shows."""

@@ -55,6 +55,7 @@ class Side:
         planned: Replies that its runs will have when finished.
         served: Names of models by which the server answered, with their fingerprints.
         servers: What the servers state of themselves, a line each.
+        part: Which part of an unfinished run was asked, and in which order, in words.
     """
 
     name: str
@@ -66,13 +67,18 @@ class Side:
     planned: int | None = None
     served: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
+    part: str = ""
 
     @property
     def unfinished(self) -> str:
         """A sentence on its replies so far; "" if it is finished."""
         if self.finished is None or self.planned is None or self.finished >= self.planned:
             return ""
-        return f"{self.name} is unfinished: {self.finished:,} of {self.planned:,} replies so far."
+        part = f"; {self.part}" if self.part else ""
+        return (
+            f"{self.name} is unfinished: {self.finished:,} of {self.planned:,} replies so far{part}; intervals are for "
+            "one look."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows,
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_of_likelihood, score_reply
 from fathom.rows.table import RowSources, RowsTable
 from fathom.runfile.manifest import FILE, no_run, read_manifest
+from fathom.runfile.part import asked_so_far
 from fathom.runfile.progress import status
 from fathom.runfile.servers import checkpoints, server_lines
 from fathom.runfile.store import StoredReply, peek, replies, unasked
@@ -181,7 +182,7 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
         if progress.finished < progress.total:
             sentences.append(
                 f"{folder.name} ({progress.model}) is unfinished, {progress.finished:,} of {progress.total:,} replies "
-                "so far: its scores cover only a part of the samples; resume the run to finish it"
+                f"so far: its scores cover only a part of the samples{_how_asked(folder)}; resume the run to finish it"
             )
         manifest = read_manifest(folder)
         with peek(folder) as store:
@@ -192,6 +193,12 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
                 "are those of a part"
             )
     return sentences
+
+
+def _how_asked(folder: Path) -> str:
+    """How the part was asked, and what its intervals hold for."""
+    part = asked_so_far(folder)
+    return f" ({part}; intervals are for one look, `fathom gate --sequential` is for any number)" if part else ""
 
 
 def served(paths: Iterable[Path]) -> list[str]:

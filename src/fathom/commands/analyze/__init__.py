@@ -23,7 +23,7 @@ from fathom.options.values import MaybePath, Names, names_of, paths_of
 from fathom.plugins.names import unknown
 from fathom.printing import several
 from fathom.types import FathomError
-from fathom.types.choices import Correct
+from fathom.types.choices import ALPHA, Correct
 
 if TYPE_CHECKING:
     import polars as pl
@@ -324,6 +324,21 @@ def analyze_adjacent(options: Study) -> "list[analysis.Neighbour]":
     from fathom.analysis import neighbours
 
     return neighbours(study_rows(options), seed=options.seed)
+
+
+class BestOptions(OfRows, Json):
+    _: KW_ONLY
+    alpha: Annotated[
+        float, opt("Probability with which the best may ever be called not the best.", check=at_least(0, above=True))
+    ] = ALPHA
+
+
+@study(BestOptions, printing())
+def analyze_best(options: BestOptions) -> "list[analysis.BestCandidate]":
+    """Which of these models may be the best, and ranges of ranks, at any look while replies come."""
+    from fathom.analysis import best_models
+
+    return best_models(known_removed(options).rows, alpha=options.alpha)
 
 
 class ThinkingOptions(Study):

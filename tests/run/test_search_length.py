@@ -1,0 +1,57 @@
+"""`fathom search-length`: rounds of a few questions, on an offline baseline whose window is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fathom.api import build, search_length
+from fathom.rows import load
+from fathom.run.length_search import LengthFound
+from fathom.types import FathomError
+
+LENGTHS = "1k,1280,1536,1792,2k,2560,3k"
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("search") / "suite"
+    build("passkey", lengths=LENGTHS, items=60, out=folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_a_window_off_the_grid_is_found_and_the_same_call_asks_for_nothing(suite: Path, tmp_path: Path) -> None:
+    model, states = "fathom/lexical?window=1700&truncate=refuse", list[LengthFound]()
+    found = search_length(suite, model, tmp_path / "out", told=states.append)
+    assert found.reached
+    assert found.interval.low in (1280, 1536)
+    assert found.interval.high in (1792, 2048)
+    assert found.interval.low < found.estimate < found.interval.high
+    assert sum(asked.questions for asked in found.lengths) == 4 * len(found.rounds) < 100
+    rows = load(list(found.rounds))
+    assert rows["item"].n_unique() == len(rows)  # every question at one length only
+    assert len(states) == len(found.rounds)
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("run.json")}
+    again = search_length(suite, model, tmp_path / "out")
+    assert again == found
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("run.json")} == stored
+
+
+@pytest.mark.slow
+def test_a_budget_ends_it_with_the_interval_so_far_and_other_options_need_another_folder(
+    suite: Path, tmp_path: Path
+) -> None:
+    found = search_length(suite, "fathom/lexical", tmp_path / "out", budget=6)
+    assert not found.reached
+    assert found.ended == "the budget is spent"
+    assert sum(asked.questions for asked in found.lengths) == 6
+    with pytest.raises(FathomError, match="this round asked other questions"):
+        search_length(suite, "fathom/lexical", tmp_path / "out", budget=6, step=5)
+
+
+def test_a_suite_of_one_length_is_refused(tmp_path: Path) -> None:
+    build("passkey", lengths="1k", items=2, out=tmp_path / "suite")
+    with pytest.raises(FathomError, match="needs two lengths or more"):
+        search_length(tmp_path / "suite", "fathom/lexical", tmp_path / "out")
