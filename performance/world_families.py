@@ -2,9 +2,9 @@
 
 python performance/world_families.py --items 10000 [--tasks T8.3 T9.1] [--show 10] [--hops 2] [--near 4]
 
-For each task and language: the share of items on which the solver that reads the text agrees with the facts; the score of
-the gold answer and of an empty one; the share of items that the solver still answers when the evidence is deleted; the
-score of rules that know the candidates and do not read, less chance, in points. ``--show`` prints whole items.
+For each task and language, in percent: items on which the solver that reads the text disagrees with the facts; the score
+of the gold answer and of an empty one; items that the solver still answers when the evidence is deleted; the score of
+rules that know the candidates and do not read, less chance. ``--show`` prints whole items.
 """
 
 import argparse
@@ -112,7 +112,7 @@ def main() -> None:
     for family in FAMILIES:
         for code in family.codes:
             for language in get_args(Language):
-                if chosen.tasks and code not in chosen.tasks or not hasattr(family, "candidates"):
+                if (chosen.tasks and code not in chosen.tasks) or not hasattr(family, "candidates"):
                     continue
                 if chosen.show:
                     show(family, code, language, chosen.show, dials)

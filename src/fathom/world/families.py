@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from fathom.world.charter import CHARTER
+from fathom.world.code import CODE
 from fathom.world.inventory import INVENTORY
 from fathom.world.types import Family
 
-FAMILIES: tuple[Family[Any], ...] = (INVENTORY,)
+FAMILIES: tuple[Family[Any], ...] = (INVENTORY, CODE, CHARTER)

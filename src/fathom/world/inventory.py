@@ -1,11 +1,12 @@
 """T8.3, state tracking: who keeps what on a day, by a steward's book that hands things and their containers on.
 
-A thing lies in a container, that in another (``hops``), and the outermost goes from keeper to keeper (``near``); each of
-its keepers is equally often the answer. Things of the same name have other marks. With ``unanswerable`` the marks asked
-for occur nowhere.
+A thing lies in a container, that in another (``hops``), and the outermost goes from keeper to keeper (``near``); each
+of its keepers is equally often the answer. Things of the same name have other marks. With ``paraphrase`` the question has
+other words for the things, with ``unanswerable`` the marks asked for occur nowhere.
 """
 
 import re
+from calendar import month_name
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -244,7 +245,7 @@ def _pages(name: str, chains: tuple[Chain, ...], asked: set[str], language: Lang
 # --------------------------------------------------------------------------- from the text alone
 
 _MARK = r"[A-Z]-\d{4}(?:-\d+)?"
-_MONTHS = ["", *"January February March April May June July August September October November December".split()]
+_MONTHS = [month_name[number] for number in range(13)]
 _NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
 _HAN = r"[\u4e00-\u9fff]"
 _INTO = {
@@ -271,13 +272,11 @@ def _date(line: str, language: Language) -> tuple[int, int, int]:
     if language == "zh":
         year, month, day = map(int, re.findall(r"(\d+)年(\d+)月(\d+)日", line)[0])
         return year, month, day
-    name, month_name, number = re.findall(rf"(\d+) ({'|'.join(_MONTHS[1:])}) (\d+)", line)[0]
-    return int(number), _MONTHS.index(month_name), int(name)
+    day, month, year = re.findall(rf"(\d+) ({'|'.join(_MONTHS[1:])}) (\d+)", line)[0]
+    return int(year), _MONTHS.index(month), int(day)
 
 
-def _read(
-    text: str, language: Language
-) -> tuple[dict[str, str], dict[str, list[tuple[tuple[int, int, int], str]]]]:
+def _read(text: str, language: Language) -> tuple[dict[str, str], dict[str, list[tuple[tuple[int, int, int], str]]]]:
     """In which container each thing lies, and since when who keeps what."""
     heading = r"^(?=\d+ [A-Z][a-z]+ \d{4}\.)" if language == "en" else r"^(?=\d+年\d+月\d+日。)"
     boxes: dict[str, str] = {}

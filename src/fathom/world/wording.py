@@ -1,6 +1,7 @@
 """Words in both languages, random draws by name, dates, and texts that know where their evidence is."""
 
 import tomllib
+from calendar import month_name
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
@@ -21,7 +22,6 @@ FIRST_DAY = date(1401, 1, 1)
 NOT_STATED: Word = ("not stated", "未载明")
 LETTERS = "ABCD"
 NEITHER = "E"
-_MONTHS = "January February March April May June July August September October November December".split()
 _MARKS, _STEP, _SERIES = 180_007, 48_271, "ABCDEFGHJKLMNPQRSTUVW"
 
 
@@ -58,7 +58,7 @@ def filled(pattern: Word, **slots: Word | str | int) -> Word:
 def people(rng: Random, count: int) -> list[Word]:
     """Different people, some of whom share a family name."""
     names = words("people")
-    families = rng.sample(names["families"], max(2, (count * 2 + 2) // 3))
+    families = rng.sample(names["families"], min(len(names["families"]), count // 2 + 2))
     pairs = [(given, family) for given in names["given"] for family in families]
     return [(f"{given[0]} {family[0]}", family[1] + given[1]) for given, family in rng.sample(pairs, count)]
 
@@ -66,7 +66,7 @@ def people(rng: Random, count: int) -> list[Word]:
 def day_name(day: int) -> Word:
     """A day, counted from the first one, as a date."""
     when = FIRST_DAY + timedelta(days=day)
-    return f"{when.day} {_MONTHS[when.month - 1]} {when.year}", f"{when.year}年{when.month}月{when.day}日"
+    return f"{when.day} {month_name[when.month]} {when.year}", f"{when.year}年{when.month}月{when.day}日"
 
 
 def mark(number: int) -> str:
