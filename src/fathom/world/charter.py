@@ -9,13 +9,11 @@ words for the matter, with ``unanswerable`` the article does not exist.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import count
 from random import Random
 
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
-    FIRST_DAY,
     NOT_STATED,
     Candidates,
     Word,
@@ -24,6 +22,7 @@ from fathom.world.wording import (
     endless,
     fill,
     filled,
+    first_day,
     mark,
     people,
     remarks,
@@ -105,7 +104,7 @@ class Charter:
         guilds = words("charter")["fellowships"]
         others = [guild for guild in guilds if guild != asked.fellowship]
         of = {person: asked.fellowship if turn % 2 else rng.choice(others) for turn, person in enumerate(cast)}
-        start = _first_day(year)
+        start = first_day(year)
         change = start + rng.randint(150, 210) if dials.hops > 2 else start + 400
         step = rng.choice((-9, -7, 7, 9))
         later = replace(asked, everybody=asked.everybody + step) if dials.hops > 2 else asked
@@ -118,7 +117,7 @@ class Charter:
             amount = _amount(rng, article, article.limit(of[person], market), is_broken)
             assert article.is_broken(amount, article.limit(of[person], market)) == is_broken
             entries.append(Entry(next(marks), day, person, of[person], market, article, amount, is_asked=True))
-        answers = tuple(entry.mark for entry, is_broken in zip(entries, broken, strict=True) if is_broken)
+        answers = tuple(sorted(entry.mark for entry, is_broken in zip(entries, broken, strict=True) if is_broken))
         if dials.hops > 1:
             entries += [_received(next(marks), start - rng.randint(30, 400), person, of[person]) for person in cast]
         if dials.hops > 2:
@@ -151,7 +150,7 @@ class Charter:
             name = f"{facts.name}/{number}"
             block = draws(name)
             if is_other:
-                day = block.randrange(_first_day(_YEARS[0]), _first_day(_YEARS[-1]))
+                day = block.randrange(first_day(_YEARS[0]), first_day(_YEARS[-1]))
                 lines = [(words("charter")["forms"][9], False)]
                 lines += [((f"{day_name(day + turn)[0]}: {remark[0]}", f"{day_name(day + turn)[1]}：{remark[1]}"), False)
                           for turn, remark in enumerate(remarks(block, 5))]  # fmt: skip
@@ -185,10 +184,6 @@ CHARTER = Charter()
 
 def _first_mark(facts: Facts) -> int:
     return draws(facts.name).randrange(_FIRST_MARKS)
-
-
-def _first_day(year: int) -> int:
-    return (date(year, 1, 1) - FIRST_DAY).days
 
 
 def _articles(rng: Random) -> tuple[Article, ...]:
@@ -232,7 +227,7 @@ def _others(rng: Random, facts: Facts, marks: Iterator[str], size: int, year: in
     entries = []
     for person, name in zip(cast[:size], marks, strict=False):
         article, guild, market = rng.choice(articles), rng.choice(guilds), rng.random() < 0.3
-        day = _first_day(year) + rng.randrange(364)
+        day = first_day(year) + rng.randrange(364)
         if facts.dials.hops > 1 and rng.random() < 0.3:
             entries.append(replace(_received(name, day, person, guild), is_asked=False))
             continue
@@ -327,5 +322,5 @@ def _broken(text: str, question: str, language: Language) -> tuple[str, ...]:
         if re.search("集日|market day", head):
             limit = market
         if number < limit if is_least else number > limit:
-            broken.append((day, name))
-    return tuple(name for _, name in sorted(broken))
+            broken.append(name)
+    return tuple(sorted(broken))

@@ -4,7 +4,9 @@ from typing import Any
 
 from fathom.world.charter import CHARTER
 from fathom.world.code import CODE
+from fathom.world.dialogue import DIALOGUE
 from fathom.world.inventory import INVENTORY
+from fathom.world.rules import RULES
 from fathom.world.types import Family
 
-FAMILIES: tuple[Family[Any], ...] = (INVENTORY, CODE, CHARTER)
+FAMILIES: tuple[Family[Any], ...] = (INVENTORY, CODE, CHARTER, RULES, DIALOGUE)

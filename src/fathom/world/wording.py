@@ -69,6 +69,11 @@ def day_name(day: int) -> Word:
     return f"{when.day} {month_name[when.month]} {when.year}", f"{when.year}年{when.month}月{when.day}日"
 
 
+def first_day(year: int) -> int:
+    """The first of January."""
+    return (date(year, 1, 1) - FIRST_DAY).days
+
+
 def mark(number: int) -> str:
     """A mark such as ``K-417``; different numbers have different marks, neighbours nothing in common."""
     turn, rest = divmod(number, _MARKS)
