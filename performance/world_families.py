@@ -2,16 +2,16 @@
 
 python performance/world_families.py --items 10000 [--tasks T8.3 T9.1] [--show 10] [--hops 2] [--near 4]
 
-For each task and language, in percent: items on which the solver that reads the text disagrees with the facts; the score
-of the gold answer and of an empty one; items that the solver still answers when the evidence is deleted; the score of
-rules that know the candidates and do not read, less chance. ``--show`` prints whole items.
+For each task and language, in percent: items on which the solver that reads the text disagrees with the facts; the
+score of the gold answer and of an empty one; items that the solver still answers when the evidence is deleted; the
+score of rules that know the candidates and do not read, less chance. ``--show`` prints whole items.
 """
 
 import argparse
 import re
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from random import Random
 from typing import Any, get_args
@@ -37,11 +37,16 @@ def context(passages: Sequence[Passage]) -> str:
     return "\n\n".join(passage.text for passage in sorted(passages, key=lambda passage: passage.place))
 
 
+def asked(problem: Problem) -> str:
+    """A question with its options as lines."""
+    return "\n".join([problem.question, *map(". ".join, zip("ABCD", problem.options, strict=False))])
+
+
 def blind_answers(family: Any, facts: Any, problem: Problem, code: str, text: str) -> Iterator[tuple[str, list[str]]]:
     """The answers of rules that do not read; those of the question alone are the rules ``question`` and ``longest``."""
     groups = family.candidates(facts, code, "zh" if re.search("[\u4e00-\u9fff]", problem.question) else "en")
     rng = Random(problem.question)
-    orders = {
+    orders: dict[str, Callable[[tuple[str, str]], float]] = {
         "question": lambda group: rng.random(),
         "longest": lambda group: -len(group[0]),
         "first": lambda group: place(group[0], text),
@@ -53,7 +58,7 @@ def blind_answers(family: Any, facts: Any, problem: Problem, code: str, text: st
         for group, wanted in groups:
             group = sorted(group)
             rng.shuffle(group)
-            answers += [line for _, line in sorted(group, key=lambda member: key(member))[:wanted]]
+            answers += [line for _, line in sorted(group, key=key)[:wanted]]
         yield rule, answers
 
 
@@ -64,20 +69,21 @@ def place(name: str, text: str, last: bool = False) -> int:
 
 def check(family: Family[Any], code: str, language: Language, count: int, dials: Dials) -> dict[str, float]:
     """The figures of a task in a language."""
-    sums: Counter[str] = Counter()
+    sums: dict[str, float] = defaultdict(float)
     for number in range(count):
         facts = family.facts(code, 1, number, dials)
         problem = family.problem(facts, code, language)
         passages = family.passages(facts, language)
         siblings = list(islice(family.siblings(facts, language), SIBLINGS))
         text = context([*passages, *siblings])
-        answers = family.solve(text, problem.question, code, language)
+        question = asked(problem)
+        answers = family.solve(text, question, code, language)
         if answers != problem.answers and sums["disagree"] < 3:
             print(code, language, number, "facts", problem.answers, "text", answers)
         sums["disagree"] += answers != problem.answers
         sums["gold"] += score(code, problem.answers, problem.answers)
         sums["empty"] += score(code, problem.answers, ())
-        deleted = family.solve(context(siblings), problem.question, code, language)
+        deleted = family.solve(context(siblings), question, code, language)
         sums["without evidence"] += deleted == problem.answers
         sums["chance"] += problem.chance
         for rule, lines in blind_answers(family, facts, problem, code, text):
@@ -94,7 +100,7 @@ def show(family: Family[Any], code: str, language: Language, count: int, dials: 
         problem = family.problem(facts, code, language)
         siblings = islice(family.siblings(facts, language), 3)
         print(f"======== {code} {language} {number}\n{context([*family.passages(facts, language), *siblings])}")
-        print(f"-------- {problem.question}\n-------- {problem.answers} chance {problem.chance:.3f}\n")
+        print(f"-------- {asked(problem)}\n-------- {problem.answers} chance {problem.chance:.3f}\n")
 
 
 def main() -> None:

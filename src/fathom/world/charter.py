@@ -1,9 +1,9 @@
 """T7.2, violations of a rule: a charter with thresholds and exceptions, and a register whose entries keep or break it.
 
-Entries asked for are those of one article and year; each stands within two of its threshold, on either side, and other
-years have as many. With ``hops`` 1 an entry says the fellowship of a person; with 2 the roll does; with 3 or more the
-threshold changes during the year. One of ``near + 1`` entries breaks the rule. With ``paraphrase`` the question has other
-words for the matter, with ``unanswerable`` the article does not exist.
+Entries asked for are those of one article and year; each is near its threshold, on either side, and other years have
+their like. With ``hops`` 1 an entry says the fellowship of a person; with 2 the roll does; with 3 or more the
+threshold changes during the year. One of ``near + 1`` entries breaks the rule. With ``paraphrase`` the question
+has other words for the matter, with ``unanswerable`` the article does not exist.
 """
 
 import re
@@ -152,8 +152,9 @@ class Charter:
             if is_other:
                 day = block.randrange(first_day(_YEARS[0]), first_day(_YEARS[-1]))
                 lines = [(words("charter")["forms"][9], False)]
-                lines += [((f"{day_name(day + turn)[0]}: {remark[0]}", f"{day_name(day + turn)[1]}：{remark[1]}"), False)
-                          for turn, remark in enumerate(remarks(block, 5))]  # fmt: skip
+                for turn, remark in enumerate(remarks(block, 5)):
+                    date = day_name(day + turn)
+                    lines.append(((f"{date[0]}: {remark[0]}", f"{date[1]}：{remark[1]}"), False))
                 yield written(name, lines, language, day + block.random(), ("\n", "\n"))
             else:
                 marks = map(mark, count(first + number * _A_PAGE))
@@ -302,7 +303,7 @@ def _broken(text: str, question: str, language: Language) -> tuple[str, ...]:
         re.findall(r"：(\w+?)加入(\w+会)。" if zh else r": ([\w ]+) was received into the (Fellowship of \w+)\.", text)
     )
     change = re.search(
-        rf"^.*自本日起，第{asked}条中的\d+改为(\d+)。" if zh else rf"^.*the number \d+ in article {asked} reads (\d+)\.",
+        rf"^.*自本日起，第{asked}条中的\d+改为(\d+)。" if zh else rf"^.* number \d+ in article {asked} reads (\d+)\.",
         text, re.MULTILINE,
     )  # fmt: skip
     broken = []

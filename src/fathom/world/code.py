@@ -23,6 +23,7 @@ from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
     NOT_STATED,
     Candidates,
+    Slots,
     Word,
     day_name,
     draws,
@@ -355,38 +356,38 @@ def _texts(name: str, package: Package, language: Language, evidence: bool = Fal
     files: dict[str, list[Function]] = defaultdict(list)
     for function in package.functions:
         files[function.name[0]].append(function)
-    step = 0.001
     for turn, (module, functions) in enumerate(files.items()):
-        slots = {"package": package.name, "module": module}
-        about = filled(
-            rng.choice(table["module_documentation"]), **{**functions[0].words, "other": functions[0].words["other"]}
-        )
+        about = filled(rng.choice(table["module_documentation"]), **functions[0].words)
         lines = [
-            filled(table["headings"][0], **slots),
-            tuple(f'"""{text}"""\n' for text in about),
+            filled(table["headings"][0], package=package.name, module=module),
+            (f'"""{about[0]}"""\n', f'"""{about[1]}"""\n'),
             *_imports(package.name, functions),
         ]
         lines += [_source(function) for function in functions]
-        yield _code(f"{name}/{module}", lines, language, package.day + step * turn, evidence)
+        yield _code(f"{name}/{module}", lines, language, package.day + 0.001 * turn, evidence)
     if package.releases:
-        slots = {"package": package.name, "release": "1.0", "number": 0, "day": day_name(package.day)}
-        yield _code(f"{name}/0", [filled(table["headings"][3], **slots)], language, package.day + 0.5, evidence)
+        yield _release(f"{name}/0", package, 0, package.day, language, evidence)
     authors = people(rng, 4)
     day = package.day
     for number, function in enumerate(package.revisions, 1):
         day += rng.randint(1, 9)
-        slots = {"package": package.name, "module": function.name[0], "number": number, "day": day_name(day)}
-        message = filled(
-            rng.choice(table["messages"]), **{**function.words, "name": function.name[1], "person": rng.choice(authors)}
-        )
+        slots: Slots = {"package": package.name, "module": function.name[0], "number": number, "day": day_name(day)}
+        author = rng.choice(authors)
+        message = filled(rng.choice(table["messages"]), name=function.name[1], person=author, **function.words)
         lines = [filled(table["headings"][1], **slots), ("# " + message[0], "# " + message[1])]
         lines += [filled(table["headings"][2], **slots), *_imports(package.name, [function]), _source(function)]
         yield _code(f"{name}/{number}", lines, language, day, evidence)
         if number in package.releases:
-            slots["release"] = f"1.{package.releases.index(number)}"
-            yield _code(
-                f"{name}/{number}/release", [filled(table["headings"][3], **slots)], language, day + step, evidence
-            )
+            yield _release(f"{name}/{number}/release", package, number, day + 0.5, language, evidence)
+
+
+def _release(
+    name: str, package: Package, number: int, place: float, language: Language, evidence: bool
+) -> Passage:  # fmt: skip
+    heading = words("code")["headings"][3]
+    release = f"1.{package.releases.index(number)}"
+    line = filled(heading, package=package.name, release=release, number=number, day=day_name(int(place)))
+    return _code(name, [line], language, place, evidence)
 
 
 def _code(name: str, lines: Iterable[Word], language: Language, place: float, evidence: bool) -> Passage:
@@ -457,7 +458,7 @@ def _constants(name: str, package: Package, language: Language) -> Passage:
     about = filled(table["module_documentation"][0], module=rng.choice(table["modules"]), noun=nouns[1], other=nouns[2])
     lines = [
         filled(table["headings"][0], package=package.name, module=module),
-        tuple(f'"""{text}"""' for text in about),
+        (f'"""{about[0]}"""', f'"""{about[1]}"""'),
     ]
     for noun in nouns:
         rates = ", ".join(str(rng.randint(1, 99)) for _ in range(rng.randint(3, 9)))

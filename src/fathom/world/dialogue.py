@@ -31,7 +31,6 @@ from fathom.world.wording import (
     fill,
     filled,
     first_day,
-    lettered,
     people,
     said_in,
     words,
@@ -116,14 +115,14 @@ class Dialogue:
                 scenes = _scenes(block, start, [(pair, promises)])
             else:
                 things, rooms = block.sample(table["things"], 4), block.sample(table["rooms"], 4)
-                scenes = [_moving(block, facts.dials, pair, start, (things, rooms)).scene]
+                scenes = [_moving(block, facts.dials, pair, start + block.randrange(330), (things, rooms)).scene]
             yield from _written(name, scenes, language)
 
     def problem(self, facts: Facts, code: str, language: Language) -> Problem:
         """See ``Family.problem``."""
         options = tuple(said_in(language, option) for option in facts.options)
         pattern = words("dialogue")[facts.question][0]
-        question = fill(pattern, language, options=lettered(options), **facts.slots).strip()
+        question = fill(pattern, language, **facts.slots).strip()
         if facts.right is None:
             return Problem(question, (NEITHER,), options)
         return Problem(question, (LETTERS[facts.right],), options, chance=1 / len(options))
@@ -356,7 +355,7 @@ def _moving(
     moves = []
     for turn in range(2):
         if turn:
-            groups.append([(0, table["again"][0], False)])
+            groups.append([(0, rng.choice(table["again"]), False)])
         for thing, room in zip(rng.sample(range(4), 4), rng.sample(range(4), 4), strict=True):
             moves.append((thing, room, len(groups)))
             groups.append([
@@ -381,7 +380,9 @@ def _reference(rng: Random, hops: int, place: int, things: Sequence[Word]) -> Wo
     if hops == 2:
         return filled(rng.choice(table["by_order"]), ordinal=table["ordinals"][place])
     step = rng.choice([step for step in (-1, 1) if 0 <= place + step < len(things)])
-    return filled(table["after_order" if step < 0 else "before_order"][0], ordinal=table["ordinals"][place + step])
+    return filled(
+        rng.choice(table["after_order" if step < 0 else "before_order"]), ordinal=table["ordinals"][place + step]
+    )
 
 
 def _references(rng: Random, name: str, dials: Dials) -> Facts:
@@ -422,8 +423,8 @@ def _references(rng: Random, name: str, dials: Dials) -> Facts:
 _MONTHS = "January February March April May June July August September October November December"
 _EN_DATE = rf"\d+ (?:{_MONTHS.replace(' ', '|')})"
 _ORDINALS = ("first", "second", "third", "fourth", "第一", "第二", "第三", "第四")
-_DECLINED = r"stays as it was|rather leave it|no good to me|照原来|照说好|照旧"
-_PROMISED = r"have my word|I promise\.|Count on me|说话算数|我答应你|你放心"
+_DECLINED = r"stays as it was|rather leave it|no good to me|cannot agree|not change|照原来|照说好|照旧|不能同意|别改"
+_PROMISED = r"have my word|I promise\.|Count on me|is a promise|说话算数|我答应你|你放心|一言为定"
 _GONE = {
     "delivered": r"Here is the|have brought it|带来了|送来了",
     "taken back": r"cannot bring|take my promise back|给不了|收回",
@@ -432,7 +433,8 @@ _SAME = {
     "set of steps": "ladder", "water pot": "kettle", "cord": "rope", "lantern": "lamp", "shovel": "spade",
     "snow cart": "sledge", "cask": "barrel", "chest": "trunk", "carpet": "rug", "looking-glass": "mirror",
     "long seat": "bench", "weaving frame": "loom", "登高架": "梯子", "烧水的壶": "水壶", "缆索": "绳子", "灯具": "油灯",
-    "挖土工具": "铁锹", "雪上拖车": "雪橇", "酒桶": "木桶", "大柜": "箱子", "地毯": "毯子", "妆镜": "镜子", "条凳": "长凳", "织布架": "织机",
+    "挖土工具": "铁锹", "雪上拖车": "雪橇", "酒桶": "木桶", "大柜": "箱子", "地毯": "毯子", "妆镜": "镜子",
+    "条凳": "长凳", "织布架": "织机",
 }  # fmt: skip
 
 
@@ -474,9 +476,9 @@ def _event_day(phrase: str, lines: Sequence[str], language: Language) -> str:
         if language == "en":
             if match := re.search(rf"{name} (?:is on|has been set for|will be on) ({_EN_DATE})", line, re.IGNORECASE):
                 return match[1]
-            if match := re.search(rf"{name} (?:comes|is set for) (\d+) days after (.*)\.", line, re.IGNORECASE):
+            if match := re.search(rf"{name} (?:comes|is set for) (\d+) days after (.*)[.?]", line, re.IGNORECASE):
                 return _added(_event_day(match[2], lines, language), int(match[1]), language)
-        elif match := re.search(rf"{name}(?:定在|的日子定了，是|是在)(\d+月\d+日)", line):
+        elif match := re.search(rf"{name}(?:定在|已经定了，是|是在)(\d+月\d+日)", line):
             return match[1]
         elif match := re.search(rf"{name}(?:定)?在(.*)之后(\d+)天", line):
             return _added(_event_day(match[1], lines, language), int(match[2]), language)
@@ -567,7 +569,7 @@ def _heard_reference(scenes: list[_Heard], question: str, language: Language, op
             r"the (\w+), the (\w+), the (\w+) and the (\w+)\.|(?:：|给)(\w+)、(\w+)、(\w+)和(\w+?)(?:找|。)", line
         ):
             things = [thing for thing in row.groups() if thing]
-        elif match := re.search(r"(?:Now|Take) the (.*)|(?:请搬|拿)(?!着)(.*)", line):
+        elif match := re.search(r"(?:Now|Take) the (.*)|(?:请搬|^拿|接下来拿)(?!着)(.*)", line):
             rest = match[1] or match[2]
             place = next((number % 4 for number, word in enumerate(_ORDINALS) if word in rest), None)
             if place is None:
@@ -576,7 +578,8 @@ def _heard_reference(scenes: list[_Heard], question: str, language: Language, op
                 place += bool(re.search("right after|紧接着", rest)) - bool(re.search("right before|紧挨在", rest))
                 current = things[place]
         elif match := re.search(
-            r"(?:Done, it is|I have put it) (.*?)(?: now)?\.|(?:它现在在|我把它放在)(.*?)了?。", line
+            r"(?:Done, it is|I have put it|So, it stands) (.*?)(?: now)?\.|(?:它现在在|，我把它放在|它就在)(.*?)了?。",
+            line,
         ):
             places[current] = match[1] or match[2]
     if asked is None:

@@ -1,8 +1,8 @@
 """T8.3, state tracking: who keeps what on a day, by a steward's book that hands things and their containers on.
 
 A thing lies in a container, that in another (``hops``), and the outermost goes from keeper to keeper (``near``); each
-of its keepers is equally often the answer. Things of the same name have other marks. With ``paraphrase`` the question has
-other words for the things, with ``unanswerable`` the marks asked for occur nowhere.
+of its keepers is equally often the answer. Things of the same name have other marks. With ``paraphrase`` the question
+has other words for the things, with ``unanswerable`` the marks asked for occur nowhere.
 """
 
 import re

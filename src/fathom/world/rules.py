@@ -262,10 +262,12 @@ _KINDS = {
 }
 _OFFICE = {
     "en": (
-        r"At (\w+), (\w+ \w+) let", r"(?P<c>\w+ \w+) at (?P<p>\w+) (?:took|for)", r"came to (\w+), [^.]*\. (\w+ \w+) counted"
+        r"At (\w+), (\w+ \w+) let", r"(?P<c>\w+ \w+) at (?P<p>\w+) (?:took|for)",
+        r"came to (\w+), [^.]*\. (\w+ \w+) counted"
     ),
     "zh": (
-        r"。(\w+?)税官(\w+)放行", r"税官(?P<c>\w+)在(?P<p>\w+)收费", r"天到(\w+)，[^。]*。税官(\w+)清点", r"付给(\w+)税官([^\W\d]+)\d",
+        r"。(\w+?)税官(\w+)放行", r"税官(?P<c>\w+)在(?P<p>\w+)收费", r"天到(\w+)，[^。]*。税官(\w+)清点",
+        r"付给(\w+)税官([^\W\d]+)\d",
     ),
 }  # fmt: skip
 

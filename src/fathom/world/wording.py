@@ -2,7 +2,7 @@
 
 import tomllib
 from calendar import month_name
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from functools import cache
 from importlib.resources import files
@@ -13,6 +13,8 @@ from fathom.world.types import Language, Passage
 
 Word: TypeAlias = tuple[str, str]
 """A word, name or sentence pattern in English and in Chinese."""
+Slots: TypeAlias = dict[str, Word | str | int]
+"""What fills a pattern."""
 Words: TypeAlias = Mapping[str, tuple[Word, ...]]
 
 Candidates: TypeAlias = list[tuple[list[tuple[str, str]], int]]
@@ -108,11 +110,6 @@ def written(
         if is_evidence:
             spans.append((start, len(text)))
     return Passage(name, text, evidence=tuple(spans), place=place)
-
-
-def lettered(options: Sequence[str]) -> str:
-    """Options as lines, ``A. ...``."""
-    return "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=True))
 
 
 def endless(rng: Random, noise: float) -> Iterator[bool]:
