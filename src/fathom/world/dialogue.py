@@ -33,6 +33,7 @@ from fathom.world.wording import (
     first_day,
     people,
     said_in,
+    uncapitalized,
     words,
     written,
 )
@@ -157,10 +158,6 @@ def _date(day: int) -> Word:
     return english.rsplit(" ", 1)[0], chinese.split("年")[1]
 
 
-def _lower(word: Word) -> Word:
-    return word[0][:1].lower() + word[0][1:], word[1]
-
-
 def _complete(rng: Random, groups: Sequence[Exchange]) -> tuple[tuple[Turn, ...], list[int]]:
     """A conversation with greetings and small talk around groups of turns, and the place of the first turn of each."""
     table = words("dialogue")
@@ -198,7 +195,7 @@ def _written(name: str, scenes: Sequence[Scene], language: Language) -> Iterator
 
 def _events(rng: Random, hosts: Sequence[Word]) -> Iterator[Word]:
     """Events of some people, each once."""
-    events = [_lower(filled(event, person=person)) for event in words("dialogue")["events"] for person in hosts]
+    events = [uncapitalized(filled(event, person=person)) for event in words("dialogue")["events"] for person in hosts]
     return iter(rng.sample(events, len(events)))
 
 
@@ -228,14 +225,14 @@ def _promise(
         when = _date(day)
         if dials.hops > 1:
             event = next(events)
-            when = _lower(filled(table["day_of"][0], event=event))
+            when = uncapitalized(filled(table["day_of"][0], event=event))
             if dials.hops > 2:
                 gap, earlier = rng.randint(2, 20), next(events)
-                told = filled(rng.choice(table["later_days"]), event=event, number=gap, other=earlier)
-                news.append([(0, told, is_asked), (1, rng.choice(table["nods"]), False)])
+                report = filled(rng.choice(table["later_days"]), event=event, number=gap, other=earlier)
+                news.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
                 event, day = earlier, day - gap
-            told = filled(rng.choice(table["known_days"]), event=event, when=_date(day))
-            news.append([(0, told, is_asked), (1, rng.choice(table["nods"]), False)])
+            report = filled(rng.choice(table["known_days"]), event=event, when=_date(day))
+            news.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
         reply = rng.choice(table["thanks" if not step else "accepted" if is_agreed else "declined"])
         proposal = filled(rng.choice(table["changes" if step else "promises"]), thing=thing, when=when)
         speaker = rng.randrange(2) if step else 0
@@ -439,7 +436,7 @@ _SAME = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _Conversation:
     day: tuple[int, int, int]
     people: set[str]
     lines: list[str]
@@ -454,7 +451,7 @@ def _when(text: str, language: Language) -> tuple[int, int, int]:
     return int(year_text), _MONTHS.split().index(name) + 1, int(day_text)
 
 
-def _read(text: str, language: Language) -> list[_Heard]:
+def _read(text: str, language: Language) -> list[_Conversation]:
     """The conversations of a text in the order of their days."""
     heading = (
         r"^Conversation of (.*) at .*, between (.*) and (.*)$"
@@ -465,7 +462,7 @@ def _read(text: str, language: Language) -> list[_Heard]:
     heard = []
     for day, first, second, body in zip(parts[1::4], parts[2::4], parts[3::4], parts[4::4], strict=True):
         lines = re.findall(r"^\[\d+\] [^:：]+[:：] ?(.*)$", body, re.MULTILINE)
-        heard.append(_Heard(_when(day, language), {first, second}, lines))
+        heard.append(_Conversation(_when(day, language), {first, second}, lines))
     return sorted(heard, key=lambda scene: scene.day)
 
 
@@ -514,7 +511,7 @@ def _day_in(line: str, lines: Sequence[str], language: Language) -> str:
     return _event_day(re.split("改到|改成", phrase[1])[-1], lines, language) if phrase else ""
 
 
-def _heard_promise(scenes: list[_Heard], question: str, language: Language, options: list[str]) -> str:
+def _heard_promise(scenes: list[_Conversation], question: str, language: Language, options: list[str]) -> str:
     """The day or thing that a question about promises asks for."""
     zh = language == "zh"
     until = _when(question, language)
@@ -550,7 +547,7 @@ def _heard_promise(scenes: list[_Heard], question: str, language: Language, opti
     return ""
 
 
-def _heard_reference(scenes: list[_Heard], question: str, language: Language, options: list[str]) -> str:
+def _heard_reference(scenes: list[_Conversation], question: str, language: Language, options: list[str]) -> str:
     """The thing or place that a question about a conversation asks for."""
     pattern = (
         r"日(\w+)与(\w+)的谈话中，第\[(\d+)\]轮"

@@ -27,6 +27,7 @@ from fathom.world.wording import (
     people,
     remarks,
     said_in,
+    uncapitalized,
     words,
     written,
 )
@@ -190,15 +191,11 @@ def _chains(rng: Random, dials: Dials, size: int, first: int) -> tuple[Chain, ..
         names = [[filled((f"{material[0]} {{word}}", f"{material[1]}{{word}}"), word=table[form][kind])
                   for form in ("things", "other_words")]]  # fmt: skip
         names += [[box, box] for box in rng.sample(table["containers"], max(0, dials.hops - 1))]
-        things = tuple(Thing(mark(next(numbers)), _plain(name), _plain(other)) for name, other in names)
+        things = tuple(Thing(mark(next(numbers)), uncapitalized(name), uncapitalized(other)) for name, other in names)
         when = sorted(rng.sample(days, steps))
         laid = tuple(when[: len(things) - 1])
         chains.append(Chain(things, laid, tuple(rng.sample(cast, dials.near + 1)), tuple(when[len(laid) :])))
     return tuple(chains)
-
-
-def _plain(name: Word) -> Word:
-    return name[0][:1].lower() + name[0][1:], name[1]
 
 
 def _question(rng: Random, chain: Chain) -> Question:

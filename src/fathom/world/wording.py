@@ -57,6 +57,11 @@ def filled(pattern: Word, **slots: Word | str | int) -> Word:
     return fill(pattern, "en", **slots), fill(pattern, "zh", **slots)
 
 
+def uncapitalized(word: Word) -> Word:
+    """A phrase as it stands inside a sentence."""
+    return word[0][:1].lower() + word[0][1:], word[1]
+
+
 def people(rng: Random, count: int) -> list[Word]:
     """Different people, some of whom share a family name."""
     names = words("people")
