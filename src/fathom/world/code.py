@@ -40,7 +40,7 @@ Name: TypeAlias = tuple[str, str]
 Parameter: TypeAlias = tuple[str, int | None]
 """A parameter with its default value."""
 
-CHANGED = 3
+CHANGED = 2
 FUNCTIONS_OF_A_FILE = 5
 TOOLS = 4
 _DAYS = range(226_100, 229_000)  # from 2020 on
@@ -251,7 +251,7 @@ class _Namer:
 def _parts(rng: Random, dials: Dials, name: str) -> Package:
     """A package of parts of one shape, in each of which one function is edited."""
     parts = min(dials.near + 1, len(words("code")["modules"]))
-    namer = _Namer(rng, parts * (4 * dials.hops + 1) + TOOLS, parts)
+    namer = _Namer(rng, parts * (3 + 2 * dials.hops) + TOOLS, parts)
     tools = [namer.function(()) for _ in range(TOOLS)]
     functions, timelines = tools[:], []
     root: Function | None = None
@@ -259,13 +259,15 @@ def _parts(rng: Random, dials: Dials, name: str) -> Package:
         root = namer.function((rng.choice(tools),), module, like=root)
         before: list[Function] = []
         after: list[Function] = []
-        # Of the four callers, the first two call the root when it is edited.
-        for calls_at_first, changes in ((False, before), (True, after), (True, before), (False, after)):
+        # The first two callers call the root when it is edited. One of them has callers, and one of the others.
+        with_callers = (rng.randrange(2), 2 + rng.randrange(2))
+        kinds = ((False, before), (True, after), (True, before), (False, after))
+        for place, (calls_at_first, changes) in enumerate(kinds):
             calling = namer.function((root, rng.choice(tools)))
             other = replace(calling, calls=tuple(rng.sample(tools, 2)), body=rng.randrange(1 << 30))
             functions.append(calling if calls_at_first else other)
             changes.append(other if calls_at_first else calling)
-            for _ in range(dials.hops - 1):
+            for _ in range(dials.hops - 1 if place in with_callers else 0):
                 calling = namer.function((calling, rng.choice(tools)))
                 functions.append(calling)
         functions.append(root)
@@ -314,7 +316,7 @@ def _edits(rng: Random, function: Function, kind: int, length: int) -> list[Func
     if kind == 1:
         return [replace(function, body=rng.randrange(1 << 30))]
     versions = [function]
-    for _ in range(max(1, length - (kind == 2))):
+    for _ in range(max(1, length - 1)):
         changed = _other_signature(rng, versions[-1].parameters, {version.parameters for version in versions})
         versions.append(replace(function, parameters=changed, body=rng.randrange(1 << 30)))
     if kind == 2:
