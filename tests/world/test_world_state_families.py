@@ -1,4 +1,4 @@
-"""Families with state, rules and versions: solvers of the text agree with the facts, and nothing but reading answers."""
+"""Families with state, rules and versions: text and facts agree, and nothing but reading answers."""
 
 from __future__ import annotations
 
