@@ -3,6 +3,7 @@
 from typing import Any
 
 from fathom.world.annals.family import ANNALS
+from fathom.world.ledger import LEDGER
 from fathom.world.types import Family
 
-FAMILIES: tuple[Family[Any], ...] = (ANNALS,)
+FAMILIES: tuple[Family[Any], ...] = (ANNALS, LEDGER)
