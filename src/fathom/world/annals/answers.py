@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from fathom.world.annals.case import Case, Kind, need, scattered, some_acts, wording
-from fathom.world.facts import OWN_DISTRICTS, SLOTS, WORKS, Record, Stage
+from fathom.world.facts import SLOTS, WORKS, Record, Stage
+from fathom.world.names import OWN_DISTRICTS
 from fathom.world.prose import Writer
 from fathom.world.reading import Read, act_in, numbered, work_in
 from fathom.world.types import Dials, Language, Problem
@@ -20,27 +21,25 @@ _DISTRICT = {"en": re.compile(r"the (\w+) district"), "zh": re.compile(r"在(..)
 
 
 def _single(rng: Random, dials: Dials) -> Case:
-    """Two towns with the same works: each act asked about is told of another work and of the other town too."""
+    """Towns of which each tells the same act of the same works: what is asked of one is told of the others too."""
     act = rng.choice(list(SLOTS))
     slot = rng.choice(SLOTS[act])
     stage, district = Stage.of(rng), rng.randrange(OWN_DISTRICTS)
-    works = rng.sample(range(WORKS), max(3, min(5, dials.near)))
+    works = rng.sample(range(WORKS), 3)
     towns = [
-        stage.town(district, [stage.project(work, some_acts(rng, 6, act)) for work in works]) for _ in range(2)
+        stage.town(district, [stage.project(work, some_acts(rng, 4, act)) for work in works])
+        for _ in range(max(OPTIONS, dials.near))
     ]
-    told = [(paper, record) for papers in towns for paper in papers for record in paper.records if record.act == act]
+    work = rng.choice(works)
+    told = [(p, r) for papers in towns for p in papers for r in p.records if (r.act, r.work) == (act, work)]
     paper, record = rng.choice(told)
-    others = {
-        other.values[slot]
-        for place, other in told
-        if (place.town == paper.town) != (other.work == record.work) and other.values[slot] != record.values[slot]
-    }
+    others = {other.values[slot] for _, other in told} - {record.values[slot]}
     if len(others) < OPTIONS - 1:
         return _single(rng, dials)
     options = [record.values[slot], *rng.sample(sorted(others), OPTIONS - 1)]
     rng.shuffle(options)
-    asked = {"town": paper.town, "act": act, "work": record.work, "slot": slot, "options": tuple(options)}
-    return Case(scattered(rng, (*towns[0], *towns[1])), frozenset({need(paper, record)}), asked)
+    asked = {"town": paper.town, "act": act, "work": work, "slot": slot, "options": tuple(options)}
+    return Case(scattered(rng, (paper for town in towns for paper in town)), frozenset({need(paper, record)}), asked)
 
 
 def _ask_single(case: Case, writer: Writer) -> Problem:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeAlias
 
-from fathom.world.facts import ACTS, DISTRICTS, OWN_DISTRICTS, WORKS, Paper, Record, Stage
-from fathom.world.names import grammar
+from fathom.world.facts import ACTS, WORKS, Paper, Record, Stage
+from fathom.world.names import OWN_DISTRICTS, grammar
 from fathom.world.prose import Writer
 from fathom.world.reading import Read
 from fathom.world.types import Dials, Language, Passage, Problem
@@ -87,9 +87,9 @@ def some_acts(rng: Random, least: int, *always: str) -> list[str]:
 
 
 def towns_of(
-    rng: Random, count: int, works: int, least: int, always: Collection[str] = ()
+    rng: Random, count: int, works: int, least: int, always: Collection[str] = (), districts: int = 1
 ) -> tuple[Stage, int, list[list[Paper]]]:
-    """Towns of one district with some of the same works, each told in some acts.
+    """Towns with some of the same works, each told in some acts.
 
     Args:
         rng: The random generator of the item.
@@ -97,17 +97,19 @@ def towns_of(
         works: Works of each town, out of one or two more.
         least: Acts of a work, at least.
         always: Acts that every work has.
+        districts: Districts of which the towns are in turn.
 
     Returns:
-        The stage, the district, and the papers of each town.
+        The stage, the first district, and the papers of each town.
     """
-    stage, district = Stage.of(rng), rng.randrange(OWN_DISTRICTS)
+    stage, of = Stage.of(rng), rng.sample(range(OWN_DISTRICTS), districts)
     common = rng.sample(range(WORKS), min(WORKS, works + 2))
     towns = []
-    for _ in range(count):
+    for number in range(count):
         chosen = rng.sample(common, works)
-        towns.append(stage.town(district, [stage.project(work, some_acts(rng, least, *always)) for work in chosen]))
-    return stage, district, towns
+        projects = [stage.project(work, some_acts(rng, least, *always)) for work in chosen]
+        towns.append(stage.town(of[number % districts], projects))
+    return stage, of[0], towns
 
 
 def scattered(rng: Random, papers: Iterable[Paper]) -> tuple[Paper, ...]:
@@ -121,7 +123,3 @@ def wording(writer: Writer, code: str, name: str = "question", **values: Any) ->
     """A text of a task's questions in the language of the writer."""
     return str(grammar("questions")[code][name][writer.language]).format(**values)
 
-
-def other_district(rng: Random) -> int:
-    """A district of the fillers."""
-    return rng.randrange(OWN_DISTRICTS, DISTRICTS)

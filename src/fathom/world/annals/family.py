@@ -5,14 +5,14 @@ from dataclasses import replace
 from itertools import count
 from random import Random
 
-from fathom.world.annals import answers, checking, order, retrieval
+from fathom.world.annals import answers, checking, order, retrieval, summaries
 from fathom.world.annals.case import Case, Kind
 from fathom.world.facts import prove
 from fathom.world.prose import Writer, filler_passages
 from fathom.world.reading import papers_of
 from fathom.world.types import Dials, Language, Passage, Problem
 
-KINDS: Mapping[str, Kind] = {**retrieval.KINDS, **order.KINDS, **answers.KINDS, **checking.KINDS}
+KINDS: Mapping[str, Kind] = {**retrieval.KINDS, **order.KINDS, **answers.KINDS, **checking.KINDS, **summaries.KINDS}
 
 
 class Annals:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import log2
 from random import Random
 
@@ -49,19 +50,19 @@ def _random_order(right: int, among: int) -> float:
 
 def _ranked_all(rng: Random, dials: Dials) -> Case:
     act = rng.choice(_SUMS)
-    _, district, towns = towns_of(rng, 5, 3, 4)
+    _, district, towns = towns_of(rng, 6, 3, 3, (act,), districts=2)
     papers = scattered(rng, (paper for town in towns for paper in town))
-    right = [(paper, record) for paper, record in _entries(papers) if record.act == act]
-    if not 4 <= len(right) <= 9:
-        return _ranked_all(rng, dials)
-    return Case(papers, frozenset(need(*pair) for pair in right), {"district": district, "act": act})
+    told = [(paper, record) for paper, record in _entries(papers) if record.act == act]
+    right = [(paper, record) for paper, record in told if paper.district == district]
+    asked = {"district": district, "act": act, "among": len(told)}
+    return Case(papers, frozenset(need(*pair) for pair in right), asked)
 
 
 def _ask_ranked_all(case: Case, writer: Writer) -> Problem:
     act = case.asked["act"]
     kind = writer.grammar["acts"][act]["kind"]
     question = wording(writer, "T1_1", district=writer.names.district(case.asked["district"]), kind=kind)
-    return _ranking(case, writer, question, len(case.papers))
+    return _ranking(case, writer, question, case.asked["among"])
 
 
 def _ranking(case: Case, writer: Writer, question: str, among: int) -> Problem:
@@ -91,20 +92,22 @@ def _by_sum(sums: Iterable[tuple[int, str]]) -> list[str]:
 
 
 def _ranked_one(rng: Random, dials: Dials) -> Case:
-    _, _, towns = towns_of(rng, 2, 5, 7)
+    _, _, towns = towns_of(rng, 3, 4, 6)
     town = towns[0]
     work = rng.choice(town[0].records).work
-    right = [(paper, record) for paper, record in _entries(town) if record.work == work and "money" in record.values]
-    if len(right) < 4:
+    papers = scattered(rng, (paper for town in towns for paper in town))
+    told = [(paper, record) for paper, record in _entries(papers) if record.work == work and "money" in record.values]
+    right = [(paper, record) for paper, record in told if paper.town == town[0].town]
+    if len(right) < 4 or len(told) < 2 * len(right):
         return _ranked_one(rng, dials)
-    papers = scattered(rng, (*towns[0], *towns[1]))
-    return Case(papers, frozenset(need(*pair) for pair in right), {"town": town[0].town, "work": work})
+    asked = {"town": town[0].town, "work": work, "among": len(told)}
+    return Case(papers, frozenset(need(*pair) for pair in right), asked)
 
 
 def _ask_ranked_one(case: Case, writer: Writer) -> Problem:
     town = case.asked["town"]
     question = wording(writer, "T1_2", town=writer.names.town(town), work=writer.work(case.asked["work"]))
-    return _ranking(case, writer, question, sum(paper.town == town for paper in case.papers))
+    return _ranking(case, writer, question, case.asked["among"])
 
 
 def _solve_ranked_one(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
@@ -192,24 +195,22 @@ _CHOICES = {"delivery": "material", "damage": "cause", "inspection": "defect"}
 def _selected(rng: Random, dials: Dials) -> Case:
     act = rng.choice(list(_CHOICES))
     slot = _CHOICES[act]
-    stage, district, towns = towns_of(rng, 5, 3, 3, (act,))
+    stage, district, towns = towns_of(rng, 6, 3, 3, (act,), districts=3)
     value = stage.new(slot)
     papers = [paper for town in towns for paper in town]
     told = [(paper, record) for paper, record in _entries(papers) if record.act == act]
-    right = set(rng.sample(range(len(told)), 5))
     others = [other for other in range(8) if other != value]
-    renewed: dict[tuple[int, int], Record] = {}
-    for number, (paper, record) in enumerate(told):
-        renewed[paper.mark, record.work] = altered(record, slot, value if number in right else rng.choice(others))
-    changed = [
-        Paper(paper.mark, paper.genre, paper.town, paper.district, paper.day, paper.writer,
-              tuple(renewed[paper.mark, record.work] if record.act == act else record for record in paper.records),
-              paper.links)
+    drawn = {paper.mark: value if rng.random() < 0.6 else rng.choice(others) for paper, _ in told}
+    right = [(paper, record) for paper, record in told if paper.district == district and drawn[paper.mark] == value]
+    if len(right) < 3:
+        return _selected(rng, dials)
+    changed = (
+        replace(paper, records=tuple(altered(record, slot, drawn[paper.mark]) if record.act == act else record
+                                     for record in paper.records))
         for paper in papers
-    ]  # fmt: skip
-    needed = {need(*told[number]) for number in right}
-    asked = {"district": district, "act": act, "slot": slot, "value": value, "among": len(told)}
-    return Case(scattered(rng, changed), frozenset(needed), asked)
+    )  # fmt: skip
+    asked = {"district": district, "act": act, "slot": slot, "value": value, "among": list(drawn.values()).count(value)}
+    return Case(scattered(rng, changed), frozenset(need(*pair) for pair in right), asked)
 
 
 def _ask_selected(case: Case, writer: Writer) -> Problem:
