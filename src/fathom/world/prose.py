@@ -11,8 +11,9 @@ from fathom.world.facts import Paper, Record, fillers
 from fathom.world.names import Names, grammar
 from fathom.world.types import Language, Passage
 
-LEAD, TAIL = 0.3, 0.55
-"""Shares of records that begin with a phrase of their genre, and that a sentence without facts follows."""
+LEAD, TAIL, REMARK = 0.3, 0.55, 0.4
+"""Shares of records that begin with a phrase of their genre, and that a sentence without facts follows; share of papers
+with a remark on something else."""
 _SLOTTED = ("{person}", "{firm}", "{count}")
 
 
@@ -92,8 +93,10 @@ class Writer:
             tail = rng.choice(self.grammar["acts"][record.act]["tail"])
             if rng.random() < TAIL:
                 text += space + tail
+        remark = rng.choice(self.grammar["remarks"]["text"]) if rng.random() < REMARK else ""
+        text += "\n" * bool(remark or paper.links) + remark
         for number, (cause, effect) in enumerate(paper.links):
-            text += space if number else "\n"
+            text += space * bool(remark or number)
             start = len(text)
             text += self.link(cause, effect, rng)
             if (cause, "link") in needed:

@@ -11,9 +11,9 @@ from datetime import date
 from fathom.world.types import Language
 
 _WORKS: Mapping[Language, Sequence[str]] = {
-    "en": ("stone bridge", "school", "market hall", "waterworks", "granary", "east gate", "almshouse", "bathhouse", "hospital",
+    "en": ("iron bridge", "school", "market hall", "waterworks", "granary", "east gate", "almshouse", "bathhouse", "hospital",
            "toll house", "library", "fire station", "quay", "weir", "slaughterhouse", "clock tower"),
-    "zh": ("石桥", "学堂", "市场", "水厂", "粮仓", "东门", "济贫院", "浴池", "医院", "税卡", "图书馆", "消防站", "码头", "水坝", "屠宰场", "钟楼"),
+    "zh": ("铁桥", "学堂", "市场", "水厂", "粮仓", "东门", "济贫院", "浴池", "医院", "税卡", "图书馆", "消防站", "码头", "水坝", "屠宰场", "钟楼"),
 }  # fmt: skip
 _ACTS: Mapping[Language, Mapping[str, str]] = {
     "en": {
@@ -77,7 +77,7 @@ _LINKS: Mapping[Language, Sequence[str]] = {
         rf"(?P<cause>{_EN_INCIDENT}) led to (?P<effect>{_EN_INCIDENT})\.",
         rf"(?P<effect>{_EN_INCIDENT}) came of (?P<cause>{_EN_INCIDENT})\.",
         rf"It was (?P<cause>{_EN_INCIDENT}) that brought about (?P<effect>{_EN_INCIDENT})\.",
-        rf"Because of (?P<cause>{_EN_INCIDENT}) there followed (?P<effect>{_EN_INCIDENT})\.",
+        rf"Because of (?P<cause>{_EN_INCIDENT}), there followed (?P<effect>{_EN_INCIDENT})\.",
         rf"People trace (?P<effect>{_EN_INCIDENT}) back to (?P<cause>{_EN_INCIDENT})\.",
     ),
     "zh": (

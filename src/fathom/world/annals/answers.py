@@ -15,7 +15,7 @@ LETTERS = "ABCD"
 OPTIONS = len(LETTERS)
 _JOINED = {
     "en": re.compile(r"completed (?P<work>the [a-z ]+?) of (?P<town>[A-Z]\w+)"),
-    "zh": re.compile(r"使(?P<town>..镇)的(?P<work>.+?)完工"),
+    "zh": re.compile(r"承建(?P<town>..镇)(?P<work>.+?)直到完工"),
 }
 _DISTRICT = {"en": re.compile(r"the (\w+) district"), "zh": re.compile(r"在(..)县")}
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from math import log2
 from random import Random
 
@@ -131,7 +132,9 @@ def _counted(rng: Random, dials: Dials) -> Case:
 
 
 def _counts(case: Case) -> Counter[int]:
-    return Counter(record.work for _, record in _entries(case.papers))
+    """How many papers of the district tell of each work."""
+    own = (record for paper, record in _entries(case.papers) if paper.district == case.asked["district"])
+    return Counter(record.work for record in own)
 
 
 def _lettered(writer: Writer, works: Sequence[int]) -> str:
@@ -163,16 +166,19 @@ def _solve_counted(papers: Sequence[Read], question: str, language: Language) ->
 
 
 def _frequent(rng: Random, dials: Dials) -> Case:
-    _, district, towns = towns_of(rng, 6, 3, 3)
+    """Works that towns of two districts tell of; over both, more often is told what is rarer in the district asked for."""
+    _, district, towns = towns_of(rng, 6, 3, 3, districts=2)
     papers = scattered(rng, (paper for town in towns for paper in town))
-    by_count: dict[int, list[int]] = {}
-    for work, count in sorted(Counter(record.work for _, record in _entries(papers)).items()):
-        by_count.setdefault(count, []).append(work)
-    if len(by_count) < 4:
+    own, all_told = (Counter(record.work for paper, record in _entries(papers) if paper.district in districts)
+                     for districts in ({district}, {paper.district for paper in papers}))  # fmt: skip
+    works = rng.sample(sorted(own), min(4, len(own)))
+    pairs = list(combinations(sorted(works, key=own.__getitem__), 2))
+    if len(works) < 4 or any(own[first] == own[second] for first, second in pairs):
         return _frequent(rng, dials)
-    works = [rng.choice(by_count[count]) for count in rng.sample(sorted(by_count), 4)]
-    needed = {need(paper, record) for paper, record in _entries(papers) if record.work in works}
-    return Case(papers, frozenset(needed), {"district": district, "works": tuple(works)})
+    if sum(all_told[first] < all_told[second] for first, second in pairs) * 2 != len(pairs):
+        return _frequent(rng, dials)
+    told = {need(paper, record) for paper, record in _entries(papers) if paper.district == district and record.work in works}
+    return Case(papers, frozenset(told), {"district": district, "works": tuple(works)})
 
 
 def _ask_frequent(case: Case, writer: Writer) -> Problem:

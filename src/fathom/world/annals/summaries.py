@@ -12,6 +12,8 @@ from fathom.world.types import Dials, Language, Problem
 
 SPARE = 1.2
 """Limit of a summary, as a share of its longest reference."""
+CHANCE = {("T4.1", "en"): 0.57, ("T4.1", "zh"): 0.42, ("T4.2", "en"): 0.57, ("T4.2", "zh"): 0.35}
+"""Scores of the reference of another item, as ``performance/world_attacks.py`` measures."""
 
 
 def _of_district(rng: Random, dials: Dials) -> Case:
@@ -57,10 +59,7 @@ def _summary(case: Case, writer: Writer, question: str) -> Problem:
     answers = tuple(_line(writer.names.town(paper.town), writer.work(record.work).removeprefix("the "), record.act,
                           (writer.value(slot, value) for slot, value in record.values.items()))
                     for paper, record in told)  # fmt: skip
-    return Problem(question.replace("LIMIT", str(limit)), answers, references=references, chance=CHANCE[writer.language])
-
-
-CHANCE = {"en": 0.5, "zh": 0.5}
+    return Problem(question.replace("LIMIT", str(limit)), answers, references=references, chance=CHANCE[case.code, writer.language])
 
 
 def _line(town: str, work: str, act: str, values: Iterable[str]) -> str:
