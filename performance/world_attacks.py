@@ -2,11 +2,12 @@
 
 python performance/world_attacks.py [--items 300] [--train 600] [--tasks T3.2 T8.2]
 
-For each task and language, in percent with the chance that the items state: the question alone (the option or order that
-a table of words of other seeds prefers, the usual number), the first and the longest option, the most frequent option in
-the context; ``finder``, a naive-Bayes rule that finds the sentence with the evidence by its words, given the form of the
-question, trained on other seeds; ``memory``, the words next to answers in articles of other seeds. Both scripts know the
-form of the question (which act, which slot), as a memory of questions does, but not its names.
+For each task and language, in percent with the chance that the items state: the question alone (the option or order
+that a table of words of other seeds prefers, the usual number), the first and the longest option, the most frequent
+option in the context; ``finder``, a naive-Bayes rule that finds the sentence with the evidence by its words, given the
+form of the question, trained on other seeds; ``memory``, the words next to answers in articles of other seeds, and for
+misspellings all words that other seeds lack. Both scripts know the form of the question (which act, which slot), as a
+memory of questions does, but not its names.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from random import Random
 from typing import Any
 
@@ -60,7 +61,7 @@ def items(family: Family[Any], code: str, language: Language, seed: int, count: 
 def words(text: str, language: Language) -> list[str]:
     tokens = _WORD[language].findall(text)
     tokens = ["#" if token[0].isdigit() else token.lower() for token in tokens]
-    return tokens if language == "en" else [*tokens, *map("".join, zip(tokens, tokens[1:], strict=False))]
+    return tokens if language == "en" else [*tokens, *map("".join, pairwise(tokens))]
 
 
 def form(question: str, language: Language) -> str:

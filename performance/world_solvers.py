@@ -2,9 +2,9 @@
 
 python performance/world_solvers.py --items 10000 [--tasks T3.2 T8.2] [--seed 1]
 
-For each task and language: items on which the solver that has only the text disagrees with the facts, items that it still
-answers when the papers with evidence are deleted, gold answers that do not score 1 or empty ones that do not score 0
-under either rule, and milliseconds an item. The answer of a summary is the list of its facts.
+For each task and language: items on which the solver that has only the text disagrees with the facts, items that it
+still answers when the papers with evidence are deleted, gold answers that do not score 1 or empty ones that do not
+score 0 under either rule, and milliseconds an item. The answer of a summary is the list of its facts.
 """
 
 import argparse

@@ -51,7 +51,13 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "keeper": ("completion",),
 }
 """Acts that come before an act, if they come at all: no cause after its effect."""
-SHARES = {"vote": (1.05, 1.4), "gift": (0.05, 0.3), "damage": (0.05, 0.3), "payment": (0.3, 0.6), "completion": (1.02, 1.3)}
+SHARES = {
+    "vote": (1.05, 1.4),
+    "gift": (0.05, 0.3),
+    "damage": (0.05, 0.3),
+    "payment": (0.3, 0.6),
+    "completion": (1.02, 1.3),
+}
 """Sums of acts, as shares of the tender."""
 WORKS, MATERIALS, DEFECTS, CAUSES, INCIDENTS = 16, 8, 8, 8, 24
 GENRES = ("minutes", "letter", "gazette", "chronicle")
@@ -205,7 +211,9 @@ def fillers(seed: int, group: int) -> tuple[Paper, ...]:
     """A group of papers of towns and districts that no item asks about."""
     rng = Random(f"fillers|{seed}|{group}")
     first = OWN_MARKS + group * GROUP * 2 % (OWN_MARKS - 4 * GROUP)
-    stage = Stage(rng, iter(rng.sample(range(OWN_TOWNS, TOWNS), TOWNS - OWN_TOWNS)), iter(range(first, first + 2 * GROUP)))
+    stage = Stage(
+        rng, iter(rng.sample(range(OWN_TOWNS, TOWNS), TOWNS - OWN_TOWNS)), iter(range(first, first + 2 * GROUP))
+    )
     papers: list[Paper] = []
     while len(papers) < GROUP:
         district = rng.randrange(OWN_DISTRICTS, DISTRICTS)

@@ -59,7 +59,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Books:
-    """The facts of an item: pages with the evidence and near misses, of which some rows are needed, and what is asked."""
+    """The facts of an item: pages with the evidence and near misses, the numbers of needed rows, and what is asked."""
 
     pages: tuple[Page, ...]
     town: int
@@ -92,19 +92,13 @@ def _rows(rng: Random, firms: Sequence[int], works: Sequence[int], size: int, nu
     ]
 
 
-def _pages(
-    rng: Random, marks: Iterator[int], place: tuple[int, int], year: int, rows: Sequence[Row]
-) -> list[Page]:
+def _pages(rng: Random, marks: Iterator[int], place: tuple[int, int], year: int, rows: Sequence[Row]) -> list[Page]:
     """The cash book of a town: a page for each quarter with payments."""
     quarters = [tuple(row for row in rows if (row.month + 2) // 3 == quarter) for quarter in (1, 2, 3, 4)]
-    return [
-        Page(next(marks), *place, year, rng.choice(FORMS), rng.randrange(PEOPLE), own) for own in quarters if own
-    ]
+    return [Page(next(marks), *place, year, rng.choice(FORMS), rng.randrange(PEOPLE), own) for own in quarters if own]
 
 
-def _receipts(
-    rng: Random, marks: Iterator[int], place: tuple[int, int], year: int, rows: Sequence[Row]
-) -> list[Page]:
+def _receipts(rng: Random, marks: Iterator[int], place: tuple[int, int], year: int, rows: Sequence[Row]) -> list[Page]:
     """The receipt books of the firms that a town paid."""
     firms = dict.fromkeys(row.firm for row in rows)
     own = {firm: tuple(row for row in rows if row.firm == firm) for firm in firms}
@@ -175,7 +169,9 @@ def _filler_pages(seed: int, group: int) -> tuple[Page, ...]:
         firms, works = [stage.new("firm") for _ in range(FIRMS_OF)], rng.sample(range(WORKS), WORKS_OF)
         rows = _rows(rng, firms, works, rng.randrange(12, ROWS), count(rng.randrange(100, 900)))
         made = _receipts if rng.random() < 0.4 else _pages
-        pages += made(rng, stage.marks, (town, rng.randrange(OWN_DISTRICTS, DISTRICTS)), rng.randrange(1862, 1936), rows)
+        pages += made(
+            rng, stage.marks, (town, rng.randrange(OWN_DISTRICTS, DISTRICTS)), rng.randrange(1862, 1936), rows
+        )
     return tuple(pages)
 
 
@@ -224,7 +220,9 @@ class Ledger:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Books:
         """See ``Family.facts``."""
-        return replace(_DRAWS[code](Random(f"ledger|{seed}|{code}|{number}"), dials), seed=seed, code=code, number=number)
+        return replace(
+            _DRAWS[code](Random(f"ledger|{seed}|{code}|{number}"), dials), seed=seed, code=code, number=number
+        )
 
     def passages(self, facts: Books, language: Language) -> tuple[Passage, ...]:
         """See ``Family.passages``."""
@@ -269,10 +267,14 @@ class Ledger:
         town, year = found.groups()
         cash, receipts = _read(text, town, year, language)
         if code == "T8.1":
-            apart = [abs(receipts[n][3] - row[3]) for n, row in cash.items() if n in receipts and receipts[n][3] != row[3]]
+            apart = [
+                abs(receipts[n][3] - row[3]) for n, row in cash.items() if n in receipts and receipts[n][3] != row[3]
+            ]
             values = [sum(n not in receipts for n in cash), len(apart), sum(apart)]
         else:
-            values = [_solved(line, list(cash.values())) for line in re.findall(r"^[ABC]\. (.+)$", question, re.MULTILINE)]
+            values = [
+                _solved(line, list(cash.values())) for line in re.findall(r"^[ABC]\. (.+)$", question, re.MULTILINE)
+            ]
         return tuple(f"{letter}: {value}" for letter, value in zip("ABC", values, strict=True))
 
 
@@ -312,7 +314,13 @@ def _read(text: str, town: str, year: str, language: Language) -> tuple[dict[int
             words = heading[1]
             is_cash = words.startswith(f"Cash book of {town},") or words.startswith(f"{town}现金账")
             of_year = bool(re.search(rf"\b{year}\b|{year}年", words))
-            into = cash if is_cash and of_year else receipts if of_year and re.search("Receipt book|收款簿", words) else None
+            into = (
+                cash
+                if is_cash and of_year
+                else receipts
+                if of_year and re.search("Receipt book|收款簿", words)
+                else None
+            )
         elif into is not None and (row := _row(line, language)) and (is_cash or row[1][1] == town):
             into[row[0]] = row[1]
     return cash, receipts

@@ -11,9 +11,10 @@ from datetime import date
 from fathom.world.types import Language
 
 _WORKS: Mapping[Language, Sequence[str]] = {
-    "en": ("iron bridge", "school", "market hall", "waterworks", "granary", "east gate", "almshouse", "bathhouse", "hospital",
-           "toll house", "library", "fire station", "quay", "weir", "slaughterhouse", "clock tower"),
-    "zh": ("铁桥", "学堂", "市场", "水厂", "粮仓", "东门", "济贫院", "浴池", "医院", "税卡", "图书馆", "消防站", "码头", "水坝", "屠宰场", "钟楼"),
+    "en": ("iron bridge", "school", "market hall", "waterworks", "granary", "east gate", "almshouse", "bathhouse",
+           "hospital", "toll house", "library", "fire station", "quay", "weir", "slaughterhouse", "clock tower"),
+    "zh": ("铁桥", "学堂", "市场", "水厂", "粮仓", "东门", "济贫院", "浴池", "医院", "税卡", "图书馆", "消防站", "码头",
+           "水坝", "屠宰场", "钟楼"),
 }  # fmt: skip
 _ACTS: Mapping[Language, Mapping[str, str]] = {
     "en": {
@@ -60,7 +61,8 @@ _FORMS: Mapping[Language, Mapping[str, str]] = {
         "count": r"(\d+)[户车名人]",
         "material": r"运来了?(..)\d|所用的(..)由|的是什么",
         "defect": r"发现([\u4e00-\u9fff]+)",
-        "cause": r"因([\u4e00-\u9fff]+?)受损|估计，([\u4e00-\u9fff]+?)(?:给|造成)|^(?:[\u4e00-\u9fff]+[，：])?([\u4e00-\u9fff]+?)损坏了",
+        "cause": r"因([\u4e00-\u9fff]+?)受损|估计，([\u4e00-\u9fff]+?)(?:给|造成)|"
+        r"^(?:[\u4e00-\u9fff]+[，：])?([\u4e00-\u9fff]+?)损坏了",
     },
 }
 _HEADINGS: Mapping[Language, re.Pattern[str]] = {
@@ -88,8 +90,11 @@ _LINKS: Mapping[Language, Sequence[str]] = {
         rf"说起(?P<effect>{_ZH_INCIDENT})，大家都归咎于(?P<cause>{_ZH_INCIDENT})。",
     ),
 }
-_MONTHS = ("January February March April May June July August September October November December").split()
-_SENTENCE: Mapping[Language, re.Pattern[str]] = {"en": re.compile(r"(?<=[.:]) (?=[A-Z0-9])"), "zh": re.compile("(?<=。)")}
+_MONTHS = re.findall("[A-Z][a-z]+", "JanuaryFebruaryMarchAprilMayJuneJulyAugustSeptemberOctoberNovemberDecember")
+_SENTENCE: Mapping[Language, re.Pattern[str]] = {
+    "en": re.compile(r"(?<=[.:]) (?=[A-Z0-9])"),
+    "zh": re.compile("(?<=。)"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +141,7 @@ def _read(heading: re.Match[str], body: str, language: Language) -> Read:
         for match in re.finditer(form, body, re.MULTILINE)
         for cause, effect in [(match["cause"].lower(), match["effect"].lower())]
     ]
-    return Read(
-        mark, next(filter(None, town.groups())) if town else "", district, day, tuple(told), tuple(links), body
-    )
+    return Read(mark, next(filter(None, town.groups())) if town else "", district, day, tuple(told), tuple(links), body)
 
 
 def _told(paragraph: str, language: Language) -> list[Told]:

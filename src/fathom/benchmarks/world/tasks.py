@@ -160,7 +160,12 @@ class Context:
     counter: Counter
 
     def arrange(self, length: int, measure: Measure) -> Arranged | None:
-        """The prompt with as many fillers as fit; the rest of the budget takes one that fits, or the start of one."""
+        """The prompt with as many fillers as fit; the rest of the budget takes one that fits, or the start of one.
+
+        The prompt that asks for thoughts, which is a little longer, stays within the length too.
+        """
+        at_once, thinking = map(self.counter.count, (self.ending.question, self.ending.thinking))
+        length -= max(0, thinking - at_once)
         room = length - measure(self._parts([]))
         if room < 0:
             return None
@@ -257,6 +262,7 @@ def _task(family: Family[Any], task: SecondaryTask) -> Task:
         metric=METRIC_NAMES[task.metric],
         max_output_tokens=OUTPUT_TOKENS,
         description=f"{task.name}, generated",
+        answer="letter" if task.metric == "Accuracy" else "words",
         source=f"after LongBench Pro, {task.primary}",
         pool=partial(pool, task=task),
         documents=partial(documents, family=family, code=task.code),

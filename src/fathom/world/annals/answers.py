@@ -57,7 +57,9 @@ def _of_options(case: Case, writer: Writer, question: str, record: Record) -> Pr
 def _solve_single(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     text = question.split("\nA. ", maxsplit=1)[0]
     town, work, act = town_in(text, language), work_in(text, language), act_in(text, language)
-    told = [each for paper in papers if paper.town == town for each in paper.told if (each.work, each.act) == (work, act)]
+    told = [
+        each for paper in papers if paper.town == town for each in paper.told if (each.work, each.act) == (work, act)
+    ]
     yield from (chosen(question, values.values()) for values in (each.values for each in told[:1]))
 
 
@@ -90,7 +92,9 @@ def _joined(rng: Random, dials: Dials) -> Case:
         later = stage.project(far[place % 3], some_acts(rng, 4, "delivery", "opening"))
         given = stage.project(last[place % 3], some_acts(rng, 3, "gift"))
         start = next(record for record in begun if record.act == "completion")
-        later = [_with(record, "firm", start.values["firm"]) if record.act == "delivery" else record for record in later]
+        later = [
+            _with(record, "firm", start.values["firm"]) if record.act == "delivery" else record for record in later
+        ]
         meet, opened = (next(each for each in later if each.act == act) for act in ("delivery", "opening"))
         given = [_with(each, "person", opened.values["person"]) if each.act == "gift" else each for each in given]
         chains.append((start, meet, opened, next(record for record in given if record.act == "gift")))
@@ -109,7 +113,9 @@ def _joined(rng: Random, dials: Dials) -> Case:
     chain = chains[rng.randrange(OPTIONS)]
     links = chain[: (2, 3, 4)[steps - 2]]
     rng.shuffle(options)
-    needed = {need(paper, record) for paper in papers for record in paper.records if any(record is link for link in links)}
+    needed = {
+        need(paper, record) for paper in papers for record in paper.records if any(record is link for link in links)
+    }
     asked = {"town": towns[0][0].town, "district": district, "start": chain[0], "end": links[-1], "slot": slot,
              "options": tuple(options), "steps": steps}  # fmt: skip
     return Case(papers, frozenset(needed), asked)
@@ -131,7 +137,8 @@ def _solve_joined(papers: Sequence[Read], question: str, language: Language) -> 
     text = question.split("\nA. ", maxsplit=1)[0]
     form = _JOINED[language].search(text)
     district = _DISTRICT[language].search(text)
-    assert form and district
+    assert form
+    assert district
     town, work = form["town"], form["work"]
     told = [(paper.town, each) for paper in papers if paper.district == district[1] for each in paper.told]
     firm = next(

@@ -122,4 +122,3 @@ def scattered(rng: Random, papers: Iterable[Paper]) -> tuple[Paper, ...]:
 def wording(writer: Writer, code: str, name: str = "question", **values: Any) -> str:
     """A text of a task's questions in the language of the writer."""
     return str(grammar("questions")[code][name][writer.language]).format(**values)
-

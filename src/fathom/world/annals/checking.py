@@ -10,7 +10,7 @@ from random import Random
 from fathom.types import FathomError
 from fathom.world.annals.case import NONE, Case, Kind, need, scattered, towns_of, wording
 from fathom.world.annals.retrieval import all_of, district_in
-from fathom.world.facts import GENRES, SLOTS, Paper, Record, Stage, altered
+from fathom.world.facts import GENRES, SLOTS, Paper, Record, altered
 from fathom.world.names import grammar
 from fathom.world.prose import Writer
 from fathom.world.reading import Read, Told, act_in, values_in, work_in
@@ -37,7 +37,8 @@ def _cited(rng: Random, dials: Dials) -> Case:
     chosen = rng.sample(told, CLAIMS)
     wrong = set(rng.sample(range(CLAIMS), rng.randrange(MOST_FALSE + 1)))
     claims = tuple(
-        (paper.town, _false(rng, record, told) if place in wrong else record) for place, (paper, record) in enumerate(chosen)
+        (paper.town, _false(rng, record, told) if place in wrong else record)
+        for place, (paper, record) in enumerate(chosen)
     )
     marks = tuple(-1 if place in wrong else paper.mark for place, (paper, _) in enumerate(chosen))
     needed = frozenset(need(*pair) for pair in chosen)
@@ -47,7 +48,9 @@ def _cited(rng: Random, dials: Dials) -> Case:
 
 def _lines(case: Case, writer: Writer) -> str:
     claims = [(replace(case.papers[0], town=town), record) for town, record in case.asked["claims"]]
-    return "\n".join(f"{letter}. {writer.about('claim', *claim)}" for letter, claim in zip("ABCDEFG", claims, strict=False))
+    return "\n".join(
+        f"{letter}. {writer.about('claim', *claim)}" for letter, claim in zip("ABCDEFG", claims, strict=False)
+    )
 
 
 def _ask_cited(case: Case, writer: Writer) -> Problem:
@@ -63,7 +66,9 @@ def _supporting(claim: str, papers: Sequence[Read], language: Language) -> str:
     work, act, values = work_in(claim, language), act_in(claim, language), values_in(claim, language)
     for paper in papers:
         for told in paper.told if paper.town in claim else ():
-            if (told.work, told.act) == (work, act) and all(text == values.get(slot) for slot, text in told.values.items()):
+            if (told.work, told.act) == (work, act) and all(
+                text == values.get(slot) for slot, text in told.values.items()
+            ):
                 return paper.mark
     return ""
 
@@ -85,7 +90,8 @@ def _supported(rng: Random, dials: Dials) -> Case:
         return _supported(rng, dials)
     wrong = rng.randrange(5)
     claims = [
-        (paper.town, _false(rng, record, told) if place == wrong else record) for place, (paper, record) in enumerate(chosen)
+        (paper.town, _false(rng, record, told) if place == wrong else record)
+        for place, (paper, record) in enumerate(chosen)
     ]
     right = [pair for place, pair in enumerate(chosen) if place != wrong]
     asked = {"town": towns[0][0].town, "claims": tuple(claims), "marks": tuple(paper.mark for paper, _ in right),
@@ -246,9 +252,9 @@ def _solve_misspelled(papers: Sequence[Read], question: str, language: Language)
             apart = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
             if len(words) == len(others) and len(apart) == 1 and len(line) == len(other):
                 first, second = apart[0]
-                if sorted(first) == sorted(second) or language == "zh":
-                    if counts[first] < counts[second]:
-                        yield first
+                swapped = language == "zh" or sorted(first) == sorted(second)
+                if swapped and counts[first] < counts[second]:
+                    yield first
 
 
 KINDS = {

@@ -26,7 +26,8 @@ def _dated(rng: Random, dials: Dials) -> Case:
 def _ask_dated(case: Case, writer: Writer) -> Problem:
     entries = [case.found(*event) for event in case.asked["events"]]
     lines = [
-        f"{letter}. {writer.about('noun', paper, record)}" for letter, (paper, record) in zip(EVENTS, entries, strict=True)
+        f"{letter}. {writer.about('noun', paper, record)}"
+        for letter, (paper, record) in zip(EVENTS, entries, strict=True)
     ]
     days = sorted(zip((paper.day for paper, _ in entries), EVENTS, strict=True))
     return Problem(wording(writer, "T2_1", events="\n".join(lines)), tuple(letter for _, letter in days), chance=0.5)

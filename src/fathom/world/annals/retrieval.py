@@ -18,8 +18,8 @@ _SUMS = [act for act in ACTS if "money" in SLOTS[act]]
 _RANKED = {"en": re.compile(r"report (.+?)\? Rank"), "zh": re.compile("内容为“(.+?)”")}
 _DISTRICT = {"en": re.compile(r"the (\w+) district"), "zh": re.compile(r"(..)县")}
 _KINDS = {
-    "en": ("a petition", "a grant of money", "the award of a contract", "a delivery", "a gift", "damage", "an instalment",
-           "an inspection", "the completion", "the opening", "the appointment"),
+    "en": ("a petition", "a grant of money", "the award of a contract", "a delivery", "a gift", "damage",
+           "an instalment", "an inspection", "the completion", "the opening", "the appointment"),
     "zh": ("请愿", "拨款", "承包", "运送", "捐款", "受损", "分期", "查验", "完工", "启用", "聘人"),
 }  # fmt: skip
 """Words of questions for the acts, in the order of ``ACTS``: the solver's own."""
@@ -68,7 +68,9 @@ def _ask_ranked_all(case: Case, writer: Writer) -> Problem:
 
 def _ranking(case: Case, writer: Writer, question: str, among: int) -> Problem:
     sums = [
-        (-record.values["money"], paper.mark) for paper, record in _entries(case.papers) if need(paper, record) in case.needed
+        (-record.values["money"], paper.mark)
+        for paper, record in _entries(case.papers)
+        if need(paper, record) in case.needed
     ]
     answers = tuple(writer.names.mark(mark) for _, mark in sorted(sums))
     return Problem(question, answers, chance=_random_order(len(answers), among))
@@ -77,7 +79,9 @@ def _ranking(case: Case, writer: Writer, question: str, among: int) -> Problem:
 def _solve_ranked_all(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     kind = _RANKED[language].search(question)
     assert kind
-    act = ACTS[next(place for place, words in enumerate(_KINDS[language]) if kind[1].startswith(words) or words in kind[1])]
+    act = ACTS[
+        next(place for place, words in enumerate(_KINDS[language]) if kind[1].startswith(words) or words in kind[1])
+    ]
     district = district_in(question, language)
     return _by_sum(
         (int(digits(told.values["money"])), paper.mark)
@@ -166,7 +170,7 @@ def _solve_counted(papers: Sequence[Read], question: str, language: Language) ->
 
 
 def _frequent(rng: Random, dials: Dials) -> Case:
-    """Works that towns of two districts tell of; over both, more often is told what is rarer in the district asked for."""
+    """Works that towns of two districts tell of; how often both together do says nothing of the one asked for."""
     _, district, towns = towns_of(rng, 6, 3, 3, districts=2)
     papers = scattered(rng, (paper for town in towns for paper in town))
     own, all_told = (Counter(record.work for paper, record in _entries(papers) if paper.district in districts)
@@ -177,7 +181,9 @@ def _frequent(rng: Random, dials: Dials) -> Case:
         return _frequent(rng, dials)
     if sum(all_told[first] < all_told[second] for first, second in pairs) * 2 != len(pairs):
         return _frequent(rng, dials)
-    told = {need(paper, record) for paper, record in _entries(papers) if paper.district == district and record.work in works}
+    told = {
+        need(paper, record) for paper, record in _entries(papers) if paper.district == district and record.work in works
+    }
     return Case(papers, frozenset(told), {"district": district, "works": tuple(works)})
 
 
@@ -223,7 +229,9 @@ def _ask_selected(case: Case, writer: Writer) -> Problem:
     asked = case.asked
     district, value = writer.names.district(asked["district"]), writer.value(asked["slot"], asked["value"])
     question = wording(writer, "T6_2", asked["act"], district=district, value=value)
-    marks = tuple(writer.names.mark(paper.mark) for paper in case.papers if any(n[0] == paper.mark for n in case.needed))
+    marks = tuple(
+        writer.names.mark(paper.mark) for paper in case.papers if any(n[0] == paper.mark for n in case.needed)
+    )
     return Problem(question, marks, chance=all_of(len(marks), asked["among"]))
 
 

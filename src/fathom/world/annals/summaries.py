@@ -37,7 +37,9 @@ def _of_work(rng: Random, dials: Dials) -> Case:
 
 def _told(case: Case) -> list[tuple[Paper, Record]]:
     """The records that a summary tells of, in order of time."""
-    entries = [(paper, record) for paper in case.papers for record in paper.records if need(paper, record) in case.needed]
+    entries = [
+        (paper, record) for paper in case.papers for record in paper.records if need(paper, record) in case.needed
+    ]
     return sorted(entries, key=lambda entry: entry[0].day)
 
 
@@ -59,7 +61,9 @@ def _summary(case: Case, writer: Writer, question: str) -> Problem:
     answers = tuple(_line(writer.names.town(paper.town), writer.work(record.work).removeprefix("the "), record.act,
                           (writer.value(slot, value) for slot, value in record.values.items()))
                     for paper, record in told)  # fmt: skip
-    return Problem(question.replace("LIMIT", str(limit)), answers, references=references, chance=CHANCE[case.code, writer.language])
+    return Problem(
+        question.replace("LIMIT", str(limit)), answers, references=references, chance=CHANCE[case.code, writer.language]
+    )
 
 
 def _line(town: str, work: str, act: str, values: Iterable[str]) -> str:
@@ -83,7 +87,9 @@ def _as_line(paper: Read, told: Told) -> str:
 def _solve_district(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     district = district_in(question, language)
     for paper in sorted(papers, key=lambda paper: paper.day):
-        yield from (_as_line(paper, told) for told in paper.told if paper.district == district and told.act == "completion")
+        yield from (
+            _as_line(paper, told) for told in paper.told if paper.district == district and told.act == "completion"
+        )
 
 
 def _solve_work(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
