@@ -249,8 +249,8 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
         for field_of in ("work", "act"):
             if len({getattr(record, field_of) for record in paper.records}) < len(paper.records):
                 raise FathomError(f"world: paper {paper.mark} has two records of one {field_of}")
-        for cause, effect in paper.links:
-            if causes.setdefault((paper.town, effect), cause) != cause or _leads(causes, paper.town, cause, effect):
+        for source, effect in paper.links:
+            if causes.setdefault((paper.town, effect), source) != source or _leads(causes, paper.town, source, effect):
                 raise FathomError(f"world: the causes of incident {effect} in town {paper.town} are unsound")
         for record in paper.records if paper.mark not in planned else ():
             day, values = told.setdefault((paper.town, record.work, record.act), (paper.day, record.values))

@@ -42,7 +42,6 @@ SPARE = 1.02
 JOINT = "\n\n"
 TRIED = 64
 """Fillers of which one may fit the rest of a budget whole."""
-ROUNDS = 8
 LETTERS = "ABCD"
 MARK = {"en": "[Answer]", "zh": "[答案]"}
 ENDS: Mapping[str, Mapping[str, str]] = {
@@ -169,12 +168,13 @@ class Context:
         room = length - measure(self._parts([]))
         if room < 0:
             return None
-        for _ in range(ROUNDS):
+        count, left = 0, room
+        while room >= 0:
             count = max(0, bisect_right(self.sizes, room) - 1)
             left = length - measure(self._parts(self._taken(count)))
             if left >= 0:
                 break
-            room += left
+            room = min(room + left, self.sizes[count] - 1)  # at least one filler less
         taken = self._taken(count)
         if left * 200 > length and count < len(self.fillers):
             taken = self._filled(taken, count, left, length, measure)
