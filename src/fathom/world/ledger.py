@@ -13,6 +13,7 @@ from itertools import count
 from random import Random
 from statistics import median_low
 
+from fathom.types import FathomError
 from fathom.world.facts import PEOPLE, WORKS, Stage
 from fathom.world.names import DISTRICTS, OWN_DISTRICTS, OWN_MARKS, OWN_TOWNS, TOWNS, grammar
 from fathom.world.prose import Writer, filler_passages
@@ -213,6 +214,27 @@ def _passage(page: Page, writer: Writer, needed: frozenset[int] = frozenset()) -
     return Passage(f"ledger/{page.mark}", "\n".join(lines), title, tuple(spans))
 
 
+def _prove(books: Books) -> None:
+    """Check that payments and receipts agree but for the planted differences.
+
+    Raises:
+        FathomError: A page's rows are not in the order of numbers and dates, or a receipt has no equal payment.
+    """
+    paid: dict[tuple[int, int, int], Row] = {}
+    for page in books.pages:
+        order = [(row.number, row.month, row.day) for row in page.rows]
+        if order != sorted(order) or [entry[1:] for entry in order] != sorted(entry[1:] for entry in order):
+            raise FathomError(f"world: the rows of page {page.mark} are out of order")
+        if page.firm < 0:
+            paid |= {(page.town, page.year, row.number): row for row in page.rows}
+    changed = books.changed or {}
+    for page in books.pages:
+        for row in page.rows if page.firm >= 0 else ():
+            payment = paid.get((page.town, page.year, row.number))
+            if payment is None or (row.money != payment.money) != (row.number in changed):
+                raise FathomError(f"world: receipt {row.number} of page {page.mark} has no equal payment")
+
+
 class Ledger:
     """Cash books and receipt books; see ``Family``."""
 
@@ -220,9 +242,9 @@ class Ledger:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Books:
         """See ``Family.facts``."""
-        return replace(
-            _DRAWS[code](Random(f"ledger|{seed}|{code}|{number}"), dials), seed=seed, code=code, number=number
-        )
+        books = _DRAWS[code](Random(f"ledger|{seed}|{code}|{number}"), dials)
+        _prove(books)
+        return replace(books, seed=seed, code=code, number=number)
 
     def passages(self, facts: Books, language: Language) -> tuple[Passage, ...]:
         """See ``Family.passages``."""

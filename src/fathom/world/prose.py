@@ -116,10 +116,13 @@ class Writer:
         return str(self.grammar["incidents"]["names"][number])
 
     def _sentence(self, record: Record, leads: list[str], rng: Random) -> str:
-        plan = str(rng.choice(self.grammar["acts"][record.act]["text"]))
+        plans = self.grammar["acts"][record.act]["text"]
+        plan = str(rng.choice(plans))
         lead, leading = rng.choice(leads), rng.random() < LEAD
         if not leading:
             return self.fill(plan, record)
+        if plan.startswith(tuple(self.grammar["fronted"])):
+            plan = plans[0]
         if plan.startswith("{Work}"):
             plan = "{work}" + plan.removeprefix("{Work}")
         elif not plan.startswith(_SLOTTED):

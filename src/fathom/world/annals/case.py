@@ -27,7 +27,6 @@ class Case:
         seed: Seed of the world.
         code: Secondary task.
         number: Number of the item.
-        noise: Share of fillers about something else (``Dials.noise``).
         planned: Marks of papers that contradict others on purpose.
     """
 
@@ -37,7 +36,6 @@ class Case:
     seed: int = 0
     code: str = ""
     number: int = 0
-    noise: float = 0.0
     planned: tuple[int, ...] = ()
 
     def found(self, town: int, act: str, work: int) -> tuple[Paper, Record]:

@@ -24,7 +24,7 @@ class Annals:
         """See ``Family.facts``."""
         case = KINDS[code].draw(Random(f"annals|{seed}|{code}|{number}"), dials)
         prove(case.papers, case.planned)
-        return replace(case, seed=seed, code=code, number=number, noise=dials.noise)
+        return replace(case, seed=seed, code=code, number=number)
 
     def passages(self, facts: Case, language: Language) -> tuple[Passage, ...]:
         """See ``Family.passages``."""
