@@ -136,7 +136,8 @@ def test_evidence_is_a_part_of_its_passage_and_keys_are_different(code: str, lan
     _, passages, siblings = item(code, language, 5, siblings=40)
     spans = [(passage, span) for passage in passages for span in passage.evidence]
     assert spans
-    assert all(passage.text[start:end].strip() for passage, (start, end) in spans)
+    texts = [passage.text[start:end] for passage, (start, end) in spans]
+    assert all(text and text == text.strip() for text in texts)
     keys = [passage.key for passage in (*passages, *siblings)]
     assert len(set(keys)) == len(keys)
 

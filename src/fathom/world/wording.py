@@ -110,10 +110,11 @@ def written(
     text, spans = "", []
     for line, is_evidence in lines:
         text += said_in(language, between) if text else ""
-        start = len(text)
-        text += said_in(language, line)
+        part = said_in(language, line)
+        text += part
         if is_evidence:
-            spans.append((start, len(text)))
+            end = len(text.rstrip())
+            spans.append((end - len(part.strip()), end))
     return Passage(name, text, evidence=tuple(spans), place=place)
 
 
