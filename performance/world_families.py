@@ -66,7 +66,7 @@ def place(name: str, text: str, last: bool = False) -> int:
     return text.rfind(name) if last else text.find(name)
 
 
-def check(family: Family[Any], code: str, language: Language, count: int, dials: Dials) -> dict[str, float]:
+def check(family: Any, code: str, language: Language, count: int, dials: Dials) -> dict[str, float]:
     """The figures of a task in a language."""
     sums: dict[str, float] = defaultdict(float)
     for number in range(count):
