@@ -4,11 +4,10 @@ python performance/world_families.py --items 10000 [--tasks T8.3 T9.1] [--show 1
 
 For each task and language, in percent: items on which the solver that reads the text disagrees with the facts; the
 score of the gold answer and of an empty one; items that the solver still answers when the evidence is deleted; the
-score of rules that know the candidates and do not read, less chance. ``--show`` prints whole items.
+score of rules that know the candidates and do not read, less that of a random choice. ``--show`` prints whole items.
 """
 
 import argparse
-import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from typing import Any, get_args
 from fathom.benchmarks.pro import official
 from fathom.world.families import FAMILIES
 from fathom.world.types import Dials, Family, Language, Passage, Problem
+from fathom.world.wording import Candidates
 
 SCORES = {"T8.3": official.f1, "T10.1": official.sub_em, "T10.2": official.sub_em}
 SIBLINGS = 12
@@ -42,9 +42,8 @@ def asked(problem: Problem) -> str:
     return "\n".join([problem.question, *map(". ".join, zip("ABCD", problem.options, strict=False))])
 
 
-def blind_answers(family: Any, facts: Any, problem: Problem, code: str, text: str) -> Iterator[tuple[str, list[str]]]:
+def blind_answers(groups: Candidates, problem: Problem, text: str) -> Iterator[tuple[str, list[str]]]:
     """The answers of rules that do not read; those of the question alone are the rules ``question`` and ``longest``."""
-    groups = family.candidates(facts, code, "zh" if re.search("[\u4e00-\u9fff]", problem.question) else "en")
     rng = Random(problem.question)
     orders: dict[str, Callable[[tuple[str, str]], float]] = {
         "question": lambda group: rng.random(),
@@ -67,7 +66,7 @@ def place(name: str, text: str, last: bool = False) -> int:
     return text.rfind(name) if last else text.find(name)
 
 
-def check(family: Family[Any], code: str, language: Language, count: int, dials: Dials) -> dict[str, float]:
+def check(family: Any, code: str, language: Language, count: int, dials: Dials) -> dict[str, float]:
     """The figures of a task in a language."""
     sums: dict[str, float] = defaultdict(float)
     for number in range(count):
@@ -86,11 +85,14 @@ def check(family: Family[Any], code: str, language: Language, count: int, dials:
         deleted = family.solve(context(siblings), question, code, language)
         sums["without evidence"] += deleted == problem.answers
         sums["chance"] += problem.chance
-        for rule, lines in blind_answers(family, facts, problem, code, text):
-            sums[rule] += score(code, problem.answers, lines)
+        groups = family.candidates(facts, code, language)
+        # The chance of a choice of several is what naming all scores; rules name as many as are right.
+        fair = groups[0][1] / len(groups[0][0]) if groups[0][1] > 1 and problem.chance else problem.chance
+        for rule, lines in blind_answers(groups, problem, text):
+            sums[rule] += score(code, problem.answers, lines) - fair
     rules = ("question", "longest", "first", "last", "most frequent")
     figures = {name: sums[name] / count for name in ("disagree", "gold", "empty", "without evidence", "chance", *rules)}
-    return {name: 100 * (value - figures["chance"] * (name in rules)) for name, value in figures.items()}
+    return {name: 100 * value for name, value in figures.items()}
 
 
 def show(family: Family[Any], code: str, language: Language, count: int, dials: Dials) -> None:

@@ -17,6 +17,7 @@ from fathom.world.wording import (
     NOT_STATED,
     Candidates,
     Word,
+    chance_of_all,
     day_name,
     draws,
     endless,
@@ -167,9 +168,8 @@ class Charter:
         title = table[facts.asked.subject][1 if facts.paraphrased else 0]
         question = fill(table["question"][0], language, year=facts.year, article=facts.asked.number, title=title)
         answers = (said_in(language, NOT_STATED),) if facts.dials.unanswerable else facts.answers
-        return Problem(
-            question.strip(), answers, chance=0.0 if facts.dials.unanswerable else 1 / (1 + facts.dials.near)
-        )
+        chance = 0.0 if facts.dials.unanswerable else chance_of_all(BROKEN, BROKEN * (1 + facts.dials.near))
+        return Problem(question.strip(), answers, chance=chance)
 
     def candidates(self, facts: Facts, code: str, language: Language) -> Candidates:
         """See ``Candidates``."""

@@ -25,6 +25,7 @@ from fathom.world.wording import (
     Candidates,
     Slots,
     Word,
+    chance_of_all,
     day_name,
     draws,
     fill,
@@ -157,7 +158,7 @@ class Code:
             releases = {"first": f"1.{asked}", "second": f"1.{asked + 1}"}
             question = fill(table["interface"][0], language, package=package.name, **releases)
         answers = (said_in(language, NOT_STATED),) if facts.dials.unanswerable else tuple(map(_dotted, facts.answers))
-        chance = 0.0 if facts.dials.unanswerable else len(facts.answers) / len(facts.candidates)
+        chance = 0.0 if facts.dials.unanswerable else chance_of_all(len(facts.answers), len(facts.candidates))
         return Problem(question.strip(), answers, chance=chance)
 
     def candidates(self, facts: Facts, code: str, language: Language) -> Candidates:

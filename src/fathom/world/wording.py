@@ -103,6 +103,11 @@ def remarks(rng: Random, count: int) -> list[Word]:
     ]
 
 
+def chance_of_all(right: int, candidates: int) -> float:
+    """F1 of an answer that names all candidates, which is more than that of as many as are right."""
+    return 2 * right / (right + candidates)
+
+
 def written(
     name: str, lines: Iterable[tuple[Word, bool]], language: Language, place: float, between: Word = (" ", "")
 ) -> Passage:
