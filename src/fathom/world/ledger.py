@@ -14,8 +14,8 @@ from random import Random
 from statistics import median_low
 
 from fathom.types import FathomError
-from fathom.world.facts import PEOPLE, WORKS, Stage
-from fathom.world.names import DISTRICTS, OWN_DISTRICTS, OWN_MARKS, OWN_TOWNS, TOWNS, grammar
+from fathom.world.facts import WORKS, Stage
+from fathom.world.names import DISTRICTS, OWN_DISTRICTS, OWN_MARKS, OWN_TOWNS, PEOPLE, TOWNS, grammar
 from fathom.world.prose import Writer, filler_passages
 from fathom.world.types import Dials, Language, Passage, Problem
 
@@ -319,6 +319,7 @@ def _solved(line: str, rows: Sequence[_Line]) -> int:
 _NUMBER = r"No\. (\d+)|第(\d+)号"
 _DATE = r"(\d+) (January|February|March|April|May|June|July|August|September|October|November|December)|(\d+)月(\d+)日"
 _MONTHS = re.findall("[A-Z][a-z]+", _DATE)
+_MONEY = r"([\d,]+)(?: crowns|银元)"
 _PARTIES = {
     "en": r"(?:to|from) ([A-Z]\w+(?: & \w+)?)[, ]|: ([A-Z]\w+(?: & \w+)?) (?:had|sent)",
     "zh": r"(?:付给|给|收自|收到|号：)([\u4e00-\u9fff]+?)(?:，|于|的\d)",
@@ -354,13 +355,11 @@ def _row(line: str, language: Language) -> tuple[int, _Line] | None:
     if len(cells) == 5 and cells[0].isdigit():
         number, date, payee, work, money = cells
     else:
-        number, date = re.search(_NUMBER, line), re.search(_DATE, line)
-        payee, work = re.search(_PARTIES[language], line), re.search(_USES[language], line)
-        money = re.search(r"([\d,]+)(?: crowns|银元)", line)
-        if not (number and date and payee and work and money):
+        found = [re.search(form, line) for form in (_NUMBER, _DATE, _PARTIES[language], _USES[language], _MONEY)]
+        if not all(found):
             return None
-        number, date, money = number[1] or number[2], date[0], money[1]
-        payee, work = next(filter(None, payee.groups())), work[1]
+        number, date, payee, work, money = (next(filter(None, match.groups())) for match in found if match)
+        date = next(match[0] for match in found[1:2] if match)
     month = re.match(r"(\d+)月", date)
     at = int(month[1]) if month else _MONTHS.index(date.split()[1]) + 1
     return int(number), (at, payee, work, int(money.replace(",", "")))
