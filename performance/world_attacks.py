@@ -171,14 +171,15 @@ def main() -> None:
             for language in languages:
                 each = max(1, chosen.train // 3)
                 trained = [item for seed in (101, 102, 103) for item in items(family, code, language, seed, each)]
-                scripts, sums, chance, count = Scripts(trained, language), defaultdict(float), 0.0, 0
+                scripts, chance, count = Scripts(trained, language), 0.0, 0
+                sums: dict[str, float] = defaultdict(float)
                 metric = COMPARED.get(METRICS[code])
                 previous: Problem | None = None
                 for item in items(family, code, language, 1, chosen.items):
                     count, chance = count + 1, chance + item.problem.chance
                     gold = [line.lower() for line in item.problem.answers]
-                    for name, reply in scripts.replies(item).items() if metric else ():
-                        sums[name] += metric(gold, [line.lower() for line in reply]) if reply else 0.0
+                    for name, reply in scripts.replies(item).items():
+                        sums[name] += metric(gold, [line.lower() for line in reply]) if metric and reply else 0.0
                     if previous and item.problem.references:
                         row = ScoringRow(previous.references[0], list(item.problem.references), language=language)
                         sums["other item"] += get_scorer("longbench_pro/Summary", "strict")(row).value or 0.0

@@ -103,13 +103,13 @@ def test_the_checker_finds_contradictions_and_effects_before_their_causes() -> N
     prove(papers)
     place = next(place for place, paper in enumerate(papers) if paper.has("vote") and len(papers[place].records) > 1)
     paper = papers[place]
-    told = next(record for record in paper.records if record.act == "vote")
-    other = replace(paper, mark=-1, records=(altered(told, "money", 1),))
+    reported = next(record for record in paper.records if record.act == "vote")
+    other = replace(paper, mark=-1, records=(altered(reported, "money", 1),))
     with pytest.raises(FathomError, match="told in two ways"):
         prove([*papers, other])
     prove([*papers, other], planned=(-1,))
-    early = replace(paper, mark=-2, day=paper.day - 9999, records=(Record(told.work, "opening", {}),))
-    late = replace(paper, mark=-3, records=(Record(told.work, "completion", {}),))
+    early = replace(paper, mark=-2, day=paper.day - 9999, records=(Record(reported.work, "opening", {}),))
+    late = replace(paper, mark=-3, records=(Record(reported.work, "completion", {}),))
     with pytest.raises(FathomError, match=r"opening of work .* comes before completion"):
         prove([early, late])
     with pytest.raises(FathomError, match="two papers have mark"):

@@ -239,7 +239,7 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
     marks: set[int] = set()
     districts: dict[int, int] = {}
     causes: dict[tuple[int, int], int] = {}
-    told: dict[tuple[int, int, str], tuple[int, Mapping[str, int]]] = {}
+    reported: dict[tuple[int, int, str], tuple[int, Mapping[str, int]]] = {}
     for paper in papers:
         if paper.mark in marks:
             raise FathomError(f"world: two papers have mark {paper.mark}")
@@ -253,13 +253,13 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
             if causes.setdefault((paper.town, effect), source) != source or _leads(causes, paper.town, source, effect):
                 raise FathomError(f"world: the causes of incident {effect} in town {paper.town} are unsound")
         for record in paper.records if paper.mark not in planned else ():
-            day, values = told.setdefault((paper.town, record.work, record.act), (paper.day, record.values))
+            day, values = reported.setdefault((paper.town, record.work, record.act), (paper.day, record.values))
             if values != record.values:
                 raise FathomError(f"world: {record.act} of work {record.work} in town {paper.town} is told in two ways")
-            told[paper.town, record.work, record.act] = (min(day, paper.day), values)
-    for (town, work, act), (day, _) in told.items():
+            reported[paper.town, record.work, record.act] = (min(day, paper.day), values)
+    for (town, work, act), (day, _) in reported.items():
         for cause in _all_before(act):
-            if (town, work, cause) in told and told[town, work, cause][0] >= day:
+            if (town, work, cause) in reported and reported[town, work, cause][0] >= day:
                 raise FathomError(f"world: {act} of work {work} in town {town} comes before {cause}")
 
 

@@ -284,9 +284,9 @@ class Ledger:
 
     def solve(self, text: str, question: str, code: str, language: Language) -> tuple[str, ...]:
         """See ``Family.solve``."""
-        found = re.search(r"cash book of (\w+) for (\d{4})" if language == "en" else r"(..镇)(\d{4})年", question)
-        assert found
-        town, year = found.groups()
+        matched = re.search(r"cash book of (\w+) for (\d{4})" if language == "en" else r"(..镇)(\d{4})年", question)
+        assert matched
+        town, year = matched.groups()
         cash, receipts = _read(text, town, year, language)
         if code == "T8.1":
             apart = [
@@ -355,11 +355,11 @@ def _row(line: str, language: Language) -> tuple[int, _Line] | None:
     if len(cells) == 5 and cells[0].isdigit():
         number, date, payee, work, money = cells
     else:
-        found = [re.search(form, line) for form in (_NUMBER, _DATE, _PARTIES[language], _USES[language], _MONEY)]
-        if not all(found):
+        matched = [re.search(form, line) for form in (_NUMBER, _DATE, _PARTIES[language], _USES[language], _MONEY)]
+        if not all(matched):
             return None
-        number, date, payee, work, money = (next(filter(None, match.groups())) for match in found if match)
-        date = next(match[0] for match in found[1:2] if match)
+        number, date, payee, work, money = (next(filter(None, match.groups())) for match in matched if match)
+        date = next(match[0] for match in matched[1:2] if match)
     month = re.match(r"(\d+)月", date)
     at = int(month[1]) if month else _MONTHS.index(date.split()[1]) + 1
     return int(number), (at, payee, work, int(money.replace(",", "")))

@@ -98,7 +98,7 @@ _SENTENCE: Mapping[Language, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Report:
     """One record as read: the values of its slots are the texts that stand there."""
 
     work: str
@@ -115,7 +115,7 @@ class Read:
     town: str
     district: str
     day: date
-    told: tuple[Told, ...]
+    reported: tuple[Report, ...]
     links: tuple[tuple[str, str], ...]
     body: str
 
@@ -134,24 +134,26 @@ def _read(heading: re.Match[str], body: str, language: Language) -> Read:
         day = date(int(numbers[2]), _MONTHS.index(numbers[1]) + 1, int(numbers[0]))
     else:
         day = date(*map(int, numbers))
-    told = [record for paragraph in body.split("\n") for record in _told(paragraph, language)]
+    reported = [record for paragraph in body.split("\n") for record in _reported(paragraph, language)]
     links = [
         (cause, effect)
         for form in _LINKS[language]
         for match in re.finditer(form, body, re.MULTILINE)
         for cause, effect in [(match["cause"].lower(), match["effect"].lower())]
     ]
-    return Read(mark, next(filter(None, town.groups())) if town else "", district, day, tuple(told), tuple(links), body)
+    return Read(
+        mark, next(filter(None, town.groups())) if town else "", district, day, tuple(reported), tuple(links), body
+    )
 
 
-def _told(paragraph: str, language: Language) -> list[Told]:
-    work, told = "", list[Told]()
+def _reported(paragraph: str, language: Language) -> list[Report]:
+    work, reported = "", list[Report]()
     for sentence in _SENTENCE[language].split(paragraph):
         work = work_in(sentence, language) or work
         act = act_in(sentence, language)
         if act and work and (values := values_in(sentence, language)) and {"person", "firm"} & set(values):
-            told.append(Told(work, act, values, sentence))
-    return told
+            reported.append(Report(work, act, values, sentence))
+    return reported
 
 
 def work_in(text: str, language: Language) -> str:

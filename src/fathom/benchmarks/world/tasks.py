@@ -24,6 +24,7 @@ from fathom.types import (
     Document,
     Draw,
     Ending,
+    Facet,
     Measure,
     Part,
     Plan,
@@ -234,17 +235,19 @@ def _listed(document: Document, name: str) -> Sequence[Any]:
 def _ending(item: Document, task: SecondaryTask) -> Ending:
     question, ends = item.questions[0], ENDS[item.language]
     at_once, thinking = (ends[name].format(mark=MARK[item.language]) for name in ("at once", "thinking"))
-    facets = {
+    facets: dict[str, Facet] = {
         "primary_task": task.primary,
         "secondary_task": task.name,
         "contextual_requirement": task.requirement,
         "evidence_sentences": len(question.evidence),
     }
+    if task.metric == "Summary":
+        facets["pass_above"] = SUMMARY_PASSES_ABOVE
     return Ending(
         question=f"{GAP}{question.text}\n\n{at_once}",
         targets=question.answers,
         chance=float(str(item.meta["chance"])),
-        facets=facets | ({"pass_above": SUMMARY_PASSES_ABOVE} if task.metric == "Summary" else {}),
+        facets=facets,
         asked=question.text,
         closed=f"{ends['closed']}\n\n{question.text}\n\n{at_once}",
         thinking=f"{GAP}{question.text}\n\n{thinking}",

@@ -31,9 +31,9 @@ def _single(rng: Random, dials: Dials) -> Case:
         for _ in range(max(OPTIONS, dials.near))
     ]
     work = rng.choice(works)
-    told = [(p, r) for papers in towns for p in papers for r in p.records if (r.act, r.work) == (act, work)]
-    paper, record = rng.choice(told)
-    others = {other.values[slot] for _, other in told} - {record.values[slot]}
+    reported = [(p, r) for papers in towns for p in papers for r in p.records if (r.act, r.work) == (act, work)]
+    paper, record = rng.choice(reported)
+    others = {other.values[slot] for _, other in reported} - {record.values[slot]}
     if len(others) < OPTIONS - 1:
         return _single(rng, dials)
     options = [record.values[slot], *rng.sample(sorted(others), OPTIONS - 1)]
@@ -44,7 +44,7 @@ def _single(rng: Random, dials: Dials) -> Case:
 
 def _ask_single(case: Case, writer: Writer) -> Problem:
     asked = case.asked
-    _, record = case.found(asked["town"], asked["act"], asked["work"])
+    _, record = case.entry(asked["town"], asked["act"], asked["work"])
     return _of_options(case, writer, writer.question(asked["town"], record, asked["slot"]), record)
 
 
@@ -57,10 +57,14 @@ def _of_options(case: Case, writer: Writer, question: str, record: Record) -> Pr
 def _solve_single(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     text = question.split("\nA. ", maxsplit=1)[0]
     town, work, act = town_in(text, language), work_in(text, language), act_in(text, language)
-    told = [
-        each for paper in papers if paper.town == town for each in paper.told if (each.work, each.act) == (work, act)
+    reported = [
+        each
+        for paper in papers
+        if paper.town == town
+        for each in paper.reported
+        if (each.work, each.act) == (work, act)
     ]
-    yield from (chosen(question, values.values()) for values in (each.values for each in told[:1]))
+    yield from (chosen(question, values.values()) for values in (each.values for each in reported[:1]))
 
 
 def chosen(question: str, values: Iterable[str]) -> str:
@@ -140,22 +144,26 @@ def _solve_joined(papers: Sequence[Read], question: str, language: Language) -> 
     assert form
     assert district
     town, work = form["town"], form["work"]
-    told = [(paper.town, each) for paper in papers if paper.district == district[1] for each in paper.told]
+    reported = [(paper.town, each) for paper in papers if paper.district == district[1] for each in paper.reported]
     firm = next(
-        each.values["firm"] for place, each in told if (place, each.act) == (town, "completion") and each.work in work
+        each.values["firm"]
+        for place, each in reported
+        if (place, each.act) == (town, "completion") and each.work in work
     )
     place, meet = next(
         (place, each)
-        for place, each in told
+        for place, each in reported
         if each.act == "delivery" and each.values["firm"] == firm and place != town
     )
     if re.search("loads|多少车", text):
         yield chosen(question, [meet.values["count"]])
         return
     person = next(
-        each.values["person"] for where, each in told if (where, each.work, each.act) == (place, meet.work, "opening")
+        each.values["person"]
+        for where, each in reported
+        if (where, each.work, each.act) == (place, meet.work, "opening")
     )
-    gifts = [each.values["money"] for _, each in told if each.act == "gift" and each.values["person"] == person]
+    gifts = [each.values["money"] for _, each in reported if each.act == "gift" and each.values["person"] == person]
     yield chosen(question, gifts if re.search("gift|捐款", text) else [person])
 
 

@@ -38,7 +38,7 @@ class Case:
     number: int = 0
     planned: tuple[int, ...] = ()
 
-    def found(self, town: int, act: str, work: int) -> tuple[Paper, Record]:
+    def entry(self, town: int, act: str, work: int) -> tuple[Paper, Record]:
         """The paper that tells an act about a work of a town, and the record; the first of several."""
         return next(
             (paper, record)

@@ -13,7 +13,7 @@ from fathom.world.annals.retrieval import all_of, district_in
 from fathom.world.facts import GENRES, SLOTS, Paper, Record, altered
 from fathom.world.names import grammar
 from fathom.world.prose import Writer
-from fathom.world.reading import Read, Told, act_in, values_in, work_in
+from fathom.world.reading import Read, Report, act_in, values_in, work_in
 from fathom.world.types import Dials, Language, Passage, Problem
 
 CLAIMS, MOST_FALSE = 6, 2
@@ -22,10 +22,10 @@ MISSPELLED = 5
 _STATEMENT = re.compile(r"^([A-G])\. (.+)$", re.MULTILINE)
 
 
-def _false(rng: Random, record: Record, told: Sequence[tuple[Paper, Record]]) -> Record:
+def _false(rng: Random, record: Record, reported: Sequence[tuple[Paper, Record]]) -> Record:
     """A record with one value of another record of the same act, or a value not told."""
     slot = rng.choice(SLOTS[record.act])
-    values = {other.values[slot] for _, other in told if other.act == record.act} - {record.values[slot]}
+    values = {other.values[slot] for _, other in reported if other.act == record.act} - {record.values[slot]}
     value = rng.choice(sorted(values)) if values else record.values[slot] + 1
     return altered(record, slot, value % 8 if slot in ("material", "defect", "cause") else value)
 
@@ -33,11 +33,11 @@ def _false(rng: Random, record: Record, told: Sequence[tuple[Paper, Record]]) ->
 def _cited(rng: Random, dials: Dials) -> Case:
     """Statements about the works of a district; up to two are told nowhere as they stand."""
     _, district, towns = towns_of(rng, 4, 3, 4)
-    told = [(paper, record) for town in towns for paper in town for record in paper.records]
-    chosen = rng.sample(told, CLAIMS)
+    reported = [(paper, record) for town in towns for paper in town for record in paper.records]
+    chosen = rng.sample(reported, CLAIMS)
     wrong = set(rng.sample(range(CLAIMS), rng.randrange(MOST_FALSE + 1)))
     claims = tuple(
-        (paper.town, _false(rng, record, told) if place in wrong else record)
+        (paper.town, _false(rng, record, reported) if place in wrong else record)
         for place, (paper, record) in enumerate(chosen)
     )
     marks = tuple(-1 if place in wrong else paper.mark for place, (paper, _) in enumerate(chosen))
@@ -65,9 +65,9 @@ def _supporting(claim: str, papers: Sequence[Read], language: Language) -> str:
     """The mark of the paper that says what a claim says; "" if none does."""
     work, act, values = work_in(claim, language), act_in(claim, language), values_in(claim, language)
     for paper in papers:
-        for told in paper.told if paper.town in claim else ():
-            if (told.work, told.act) == (work, act) and all(
-                text == values.get(slot) for slot, text in told.values.items()
+        for reported in paper.reported if paper.town in claim else ():
+            if (reported.work, reported.act) == (work, act) and all(
+                text == values.get(slot) for slot, text in reported.values.items()
             ):
                 return paper.mark
     return ""
@@ -81,16 +81,16 @@ def _solve_cited(papers: Sequence[Read], question: str, language: Language) -> I
 def _supported(rng: Random, dials: Dials) -> Case:
     """One statement of several parts about one town; one part is false."""
     _, _, towns = towns_of(rng, 3, 4, 6)
-    told = [(paper, record) for paper in towns[0] for record in paper.records]
+    reported = [(paper, record) for paper in towns[0] for record in paper.records]
     chosen: list[tuple[Paper, Record]] = []
-    for paper, record in rng.sample(told, len(told)):
+    for paper, record in rng.sample(reported, len(reported)):
         if paper.mark not in {other.mark for other, _ in chosen} and len(chosen) < 5:
             chosen.append((paper, record))
     if len(chosen) < 5:
         return _supported(rng, dials)
     wrong = rng.randrange(5)
     claims = [
-        (paper.town, _false(rng, record, told) if place == wrong else record)
+        (paper.town, _false(rng, record, reported) if place == wrong else record)
         for place, (paper, record) in enumerate(chosen)
     ]
     right = [pair for place, pair in enumerate(chosen) if place != wrong]
@@ -122,9 +122,9 @@ def _contradicted(rng: Random, dials: Dials) -> Case:
     """Facts of a district told twice, in papers of different dates; the mutator changes one value of some."""
     stage, district, towns = towns_of(rng, 4, 3, 4)
     papers = [paper for town in towns for paper in town]
-    told = [(paper, record) for paper in papers for record in paper.records]
+    reported = [(paper, record) for paper in papers for record in paper.records]
     twice: list[tuple[Paper, Record]] = []
-    for paper, record in rng.sample(told, len(told)):
+    for paper, record in rng.sample(reported, len(reported)):
         if paper.mark not in {other.mark for other, _ in twice} and len(twice) < TWICE:
             twice.append((paper, record))
     if len(twice) < TWICE:
@@ -137,7 +137,7 @@ def _contradicted(rng: Random, dials: Dials) -> Case:
     pairs, planned = [], []
     for place in rng.sample(range(TWICE), CONFLICTS):
         paper, record = twice[place]
-        again[place] = replace(again[place], records=(_false(rng, record, told),))
+        again[place] = replace(again[place], records=(_false(rng, record, reported),))
         pairs.append((paper.mark, again[place].mark))
         planned.append(again[place].mark)
     needed = {(mark, record.work, record.act) for place, (paper, record) in enumerate(twice)
@@ -154,12 +154,12 @@ def _ask_contradicted(case: Case, writer: Writer) -> Problem:
 
 def _solve_contradicted(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     district = district_in(question, language)
-    told: dict[tuple[str, str, str], tuple[str, Told]] = {}
+    reported: dict[tuple[str, str, str], tuple[str, Report]] = {}
     pairs = []
     for paper in papers:
-        for record in paper.told if paper.district == district else ():
+        for record in paper.reported if paper.district == district else ():
             key = paper.town, record.work, record.act
-            mark, first = told.setdefault(key, (paper.mark, record))
+            mark, first = reported.setdefault(key, (paper.mark, record))
             if first.values != record.values:
                 pairs.append(" + ".join(sorted((mark, paper.mark))))
     return sorted(pairs)

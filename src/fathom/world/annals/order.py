@@ -24,7 +24,7 @@ def _dated(rng: Random, dials: Dials) -> Case:
 
 
 def _ask_dated(case: Case, writer: Writer) -> Problem:
-    entries = [case.found(*event) for event in case.asked["events"]]
+    entries = [case.entry(*event) for event in case.asked["events"]]
     lines = [
         f"{letter}. {writer.about('noun', paper, record)}"
         for letter, (paper, record) in zip(EVENTS, entries, strict=True)
@@ -41,7 +41,7 @@ def _solve_dated(papers: Sequence[Read], question: str, language: Language) -> I
             (paper.day, letter)
             for paper in papers
             if line.endswith(f"of {paper.town}") or line.startswith(paper.town)
-            if any((told.work, told.act) == (work, act) for told in paper.told)
+            if any((reported.work, reported.act) == (work, act) for reported in paper.reported)
         ]
     return [letter for _, letter in sorted(days)]
 

@@ -53,9 +53,9 @@ def _ranked_all(rng: Random, dials: Dials) -> Case:
     act = rng.choice(_SUMS)
     _, district, towns = towns_of(rng, 6, 3, 3, (act,), districts=2)
     papers = scattered(rng, (paper for town in towns for paper in town))
-    told = [(paper, record) for paper, record in _entries(papers) if record.act == act]
-    right = [(paper, record) for paper, record in told if paper.district == district]
-    asked = {"district": district, "act": act, "among": len(told)}
+    reported = [(paper, record) for paper, record in _entries(papers) if record.act == act]
+    right = [(paper, record) for paper, record in reported if paper.district == district]
+    asked = {"district": district, "act": act, "among": len(reported)}
     return Case(papers, frozenset(need(*pair) for pair in right), asked)
 
 
@@ -84,11 +84,11 @@ def _solve_ranked_all(papers: Sequence[Read], question: str, language: Language)
     ]
     district = district_in(question, language)
     return _by_sum(
-        (int(digits(told.values["money"])), paper.mark)
+        (int(digits(reported.values["money"])), paper.mark)
         for paper in papers
         if paper.district == district
-        for told in paper.told
-        if told.act == act
+        for reported in paper.reported
+        if reported.act == act
     )
 
 
@@ -101,11 +101,13 @@ def _ranked_one(rng: Random, dials: Dials) -> Case:
     town = towns[0]
     work = rng.choice(town[0].records).work
     papers = scattered(rng, (paper for town in towns for paper in town))
-    told = [(paper, record) for paper, record in _entries(papers) if record.work == work and "money" in record.values]
-    right = [(paper, record) for paper, record in told if paper.town == town[0].town]
-    if len(right) < 4 or len(told) < 2 * len(right):
+    reported = [
+        (paper, record) for paper, record in _entries(papers) if record.work == work and "money" in record.values
+    ]
+    right = [(paper, record) for paper, record in reported if paper.town == town[0].town]
+    if len(right) < 4 or len(reported) < 2 * len(right):
         return _ranked_one(rng, dials)
-    asked = {"town": town[0].town, "work": work, "among": len(told)}
+    asked = {"town": town[0].town, "work": work, "among": len(reported)}
     return Case(papers, frozenset(need(*pair) for pair in right), asked)
 
 
@@ -118,11 +120,11 @@ def _ask_ranked_one(case: Case, writer: Writer) -> Problem:
 def _solve_ranked_one(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     work = work_in(question, language)
     return _by_sum(
-        (int(digits(told.values["money"])), paper.mark)
+        (int(digits(reported.values["money"])), paper.mark)
         for paper in papers
         if paper.town in question
-        for told in paper.told
-        if told.work == work and "money" in told.values
+        for reported in paper.reported
+        if reported.work == work and "money" in reported.values
     )
 
 
@@ -161,7 +163,7 @@ def _works_in(question: str, language: Language) -> list[tuple[str, str]]:
 
 def _mentions(papers: Sequence[Read], question: str, language: Language) -> Counter[str]:
     district = district_in(question, language)
-    return Counter(told.work for paper in papers if paper.district == district for told in paper.told)
+    return Counter(reported.work for paper in papers if paper.district == district for reported in paper.reported)
 
 
 def _solve_counted(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
@@ -181,10 +183,10 @@ def _frequent(rng: Random, dials: Dials) -> Case:
         return _frequent(rng, dials)
     if sum(all_told[first] < all_told[second] for first, second in pairs) * 2 != len(pairs):
         return _frequent(rng, dials)
-    told = {
+    reported = {
         need(paper, record) for paper, record in _entries(papers) if paper.district == district and record.work in works
     }
-    return Case(papers, frozenset(told), {"district": district, "works": tuple(works)})
+    return Case(papers, frozenset(reported), {"district": district, "works": tuple(works)})
 
 
 def _ask_frequent(case: Case, writer: Writer) -> Problem:
@@ -210,10 +212,10 @@ def _selected(rng: Random, dials: Dials) -> Case:
     stage, district, towns = towns_of(rng, 6, 3, 3, (act,), districts=3)
     value = stage.new(slot)
     papers = [paper for town in towns for paper in town]
-    told = [(paper, record) for paper, record in _entries(papers) if record.act == act]
+    reported = [(paper, record) for paper, record in _entries(papers) if record.act == act]
     others = [other for other in range(8) if other != value]
-    drawn = {paper.mark: value if rng.random() < 0.6 else rng.choice(others) for paper, _ in told}
-    right = [(paper, record) for paper, record in told if paper.district == district and drawn[paper.mark] == value]
+    drawn = {paper.mark: value if rng.random() < 0.6 else rng.choice(others) for paper, _ in reported}
+    right = [(paper, record) for paper, record in reported if paper.district == district and drawn[paper.mark] == value]
     if len(right) < 3:
         return _selected(rng, dials)
     changed = (
@@ -238,7 +240,12 @@ def _ask_selected(case: Case, writer: Writer) -> Problem:
 def _solve_selected(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     district = district_in(question, language)
     for paper in papers:
-        values = [told.values.get(slot, "") for told in paper.told for act, slot in _CHOICES.items() if told.act == act]
+        values = [
+            reported.values.get(slot, "")
+            for reported in paper.reported
+            for act, slot in _CHOICES.items()
+            if reported.act == act
+        ]
         if paper.district == district and any(value and value in question for value in values):
             yield paper.mark
 

@@ -7,7 +7,7 @@ from fathom.world.annals.case import Case, Kind, need, scattered, towns_of, word
 from fathom.world.annals.retrieval import district_in
 from fathom.world.facts import Paper, Record
 from fathom.world.prose import Writer
-from fathom.world.reading import Read, Told, digits, work_in
+from fathom.world.reading import Read, Report, digits, work_in
 from fathom.world.types import Dials, Language, Problem
 
 SPARE = 1.2
@@ -20,22 +20,22 @@ def _of_district(rng: Random, dials: Dials) -> Case:
     """Works that were completed in a district."""
     _, district, towns = towns_of(rng, 5, 3, 4)
     papers = scattered(rng, (paper for town in towns for paper in town))
-    told = [(paper, record) for paper in papers for record in paper.records if record.act == "completion"]
-    if not 4 <= len(told) <= 8 or len({paper.day for paper, _ in told}) < len(told):
+    reported = [(paper, record) for paper in papers for record in paper.records if record.act == "completion"]
+    if not 4 <= len(reported) <= 8 or len({paper.day for paper, _ in reported}) < len(reported):
         return _of_district(rng, dials)
-    return Case(papers, frozenset(need(*pair) for pair in told), {"district": district})
+    return Case(papers, frozenset(need(*pair) for pair in reported), {"district": district})
 
 
 def _of_work(rng: Random, dials: Dials) -> Case:
     """The course of one work of a town; another town has the same works."""
     _, _, towns = towns_of(rng, 2, 5, 7)
     work = rng.choice(towns[0][0].records).work
-    told = [(paper, record) for paper in towns[0] for record in paper.records if record.work == work]
+    reported = [(paper, record) for paper in towns[0] for record in paper.records if record.work == work]
     asked = {"town": towns[0][0].town, "work": work}
-    return Case(scattered(rng, (*towns[0], *towns[1])), frozenset(need(*pair) for pair in told), asked)
+    return Case(scattered(rng, (*towns[0], *towns[1])), frozenset(need(*pair) for pair in reported), asked)
 
 
-def _told(case: Case) -> list[tuple[Paper, Record]]:
+def _reported(case: Case) -> list[tuple[Paper, Record]]:
     """The records that a summary tells of, in order of time."""
     entries = [
         (paper, record) for paper in case.papers for record in paper.records if need(paper, record) in case.needed
@@ -44,14 +44,14 @@ def _told(case: Case) -> list[tuple[Paper, Record]]:
 
 
 def _summary(case: Case, writer: Writer, question: str) -> Problem:
-    told, joint = _told(case), " " if writer.language == "en" else ""
-    first = joint.join(writer.about("claim", paper, record) for paper, record in told)
+    reported, joint = _reported(case), " " if writer.language == "en" else ""
+    first = joint.join(writer.about("claim", paper, record) for paper, record in reported)
     others = [
         joint.join(
             (f"{writer.names.town(paper.town)}, {writer.date(paper.day)}: " if writer.language == "en"
              else f"{writer.names.town(paper.town)}，{writer.date(paper.day)}：")
             + writer.fill(writer.grammar["acts"][record.act]["text"][plan], record)
-            for paper, record in told
+            for paper, record in reported
         )
         for plan in (0, 1)
     ]  # fmt: skip
@@ -60,7 +60,7 @@ def _summary(case: Case, writer: Writer, question: str) -> Problem:
     limit = round(longest * SPARE / 10) * 10
     answers = tuple(_line(writer.names.town(paper.town), writer.work(record.work).removeprefix("the "), record.act,
                           (writer.value(slot, value) for slot, value in record.values.items()))
-                    for paper, record in told)  # fmt: skip
+                    for paper, record in reported)  # fmt: skip
     return Problem(
         question.replace("LIMIT", str(limit)), answers, references=references, chance=CHANCE[case.code, writer.language]
     )
@@ -80,22 +80,26 @@ def _ask_work(case: Case, writer: Writer) -> Problem:
     return _summary(case, writer, wording(writer, "T4_2", town=town, work=work))
 
 
-def _as_line(paper: Read, told: Told) -> str:
-    return _line(paper.town, told.work, told.act, (digits(text) or text for text in told.values.values()))
+def _as_line(paper: Read, reported: Report) -> str:
+    return _line(paper.town, reported.work, reported.act, (digits(text) or text for text in reported.values.values()))
 
 
 def _solve_district(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     district = district_in(question, language)
     for paper in sorted(papers, key=lambda paper: paper.day):
         yield from (
-            _as_line(paper, told) for told in paper.told if paper.district == district and told.act == "completion"
+            _as_line(paper, reported)
+            for reported in paper.reported
+            if paper.district == district and reported.act == "completion"
         )
 
 
 def _solve_work(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     work = work_in(question, language)
     for paper in sorted(papers, key=lambda paper: paper.day):
-        yield from (_as_line(paper, told) for told in paper.told if paper.town in question and told.work == work)
+        yield from (
+            _as_line(paper, reported) for reported in paper.reported if paper.town in question and reported.work == work
+        )
 
 
 KINDS = {
