@@ -457,7 +457,7 @@ def kind_of(task: Task) -> tuple[str, Callable[[Random, str], Item]]:
     if task.answer == "digits":
         size = next((int(part) for part in task.name.split("_") if part.isdecimal()), 5)
         return "digits", _digits(size)
-    if task.name.startswith(("pro_", "studio_")):
+    if task.name.startswith(("pro_", "studio_", "world_")):
         if task.metric == "summary":
             return "summary", _summary_after_marker
         return "lines", _lines(single=task.metric == "accuracy")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from fathom.types.common import Facet, FathomError, earlier_names
-from fathom.types.documents import ROLES, Role
-from fathom.types.plans import CandidatePool, Draw, Plan, Resources
+from fathom.types.documents import ROLES, Document, Role
+from fathom.types.plans import CandidatePool, Counter, Draw, Plan, Resources
 from fathom.types.replies import Row
 from fathom.types.samples import Ordering, Sample, Score
 
@@ -78,6 +78,8 @@ class Task:
         languages: Languages of the prompts.
         positioned: Whether ``Draw.depth`` is the position of a single gold text, so that ``--depths`` applies.
         pool: Makes the candidate pool from documents; None if items need only whole documents as fillers.
+        documents: Makes the documents of its items, for tasks that need no corpus: given a seed, a language, the number
+            of items, the longest length and a token counter. They have the role ``generated``.
         data: Names of the data sources (``fathom list data``) whose records it requires.
         needs: What documents must have, for messages; "" if any text will do.
         gold: Roles of the documents that items can be about, if the corpus has roles (see ``ROLES``).
@@ -122,6 +124,7 @@ class Task:
     languages: tuple[str, ...] = ("en", "zh")
     positioned: bool = False
     pool: Callable[[Resources], CandidatePool] | None = None
+    documents: Callable[[int, str, int, int, Counter], Iterable[Document]] | None = None
     data: tuple[str, ...] = ()
     needs: str = ""
     gold: tuple[Role, ...] = ROLES

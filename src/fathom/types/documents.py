@@ -21,6 +21,7 @@ Role: TypeAlias = Literal[
     "pairs",
     "refrain",
     "neutral",
+    "generated",
 ]
 ROLES: tuple[Role, ...] = (
     "qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case", "record"
@@ -29,7 +30,8 @@ ROLES: tuple[Role, ...] = (
 fillers of any kind, books in chapters, threads of one question with its answers, published cases of such questions, and
 records of a published benchmark, which are used unchanged. Documents of a corpus without roles have all of them.
 ``pairs`` (keys with values) and ``refrain`` (one repeated sentence) are
-generated, as is ``neutral``: sentences that say nothing."""
+generated, as is ``neutral``: sentences that say nothing. ``generated`` are the documents that tasks make themselves
+(``Task.documents``)."""
 
 
 @dataclass(frozen=True, slots=True)

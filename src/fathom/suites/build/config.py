@@ -162,7 +162,7 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
     if not data and (beside or not (named or suite.corpus)) and suite.sources and (data_folder() / LOCK).is_file():
         data = (str(data_folder()),)  # from `fathom data fetch`
     filled = not own if beside else not (named or data)  # by the suite's own corpus
-    if not (named or data or suite.corpus):
+    if not (named or data or suite.corpus) and not all(get_task(name).documents for name in suite.tasks):
         raise FathomError(
             f"{suite.name}: no documents given; use `fathom build {suite.name}` {_wanted_of(suite)}; "
             "`fathom run` takes the folder that it writes"
@@ -276,7 +276,7 @@ def _suite_of_tasks(names: str) -> Suite:
     if home and set(home.sources) == set(RECORDS):  # records have fixed lengths
         corpus = "" if all(map(_only_given, known)) else home.corpus
         return replace(home, name=",".join(known), tasks=known, only=(), corpus=corpus)
-    corpus = "" if any(map(_only_given, known)) else "world"
+    corpus = "" if any(_only_given(name) or get_task(name).documents for name in known) else "world"
     sources = home.sources if home else _records_of(known)
     return Suite(",".join(known), known, (2048, 4096, 8192), "", corpus=corpus, sources=sources)
 

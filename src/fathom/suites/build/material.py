@@ -173,6 +173,11 @@ class Material:
                     each = counter.size(make(PROBED, language)) / PROBED
                     count = max(PROBED, int(CONTEXTS * longest / each))
                     self.add([make(count, language)], (role,), wanted.languages)
+        for task in map(get_task, wanted.tasks):
+            own = wanted.of(task.name)
+            for language in (wanted.languages or task.languages) if task.documents and own.lengths else ():
+                made = task.documents(wanted.seed, language, own.items, own.lengths[-1], counter)
+                self.add(made, ("generated",), wanted.languages)
         for language in NEUTRAL.keys() & self.languages() if wanted.padded else ():
             size = counter.size(neutral_document(PROBED, language)) / PROBED
             longest = max(length for task in wanted.tasks for length in wanted.of(task).lengths)

@@ -1,0 +1,104 @@
+"""Whether answers from the text alone agree with the facts of the suite ``world``.
+
+python performance/world_solvers.py --items 10000 [--tasks T3.2 T8.2] [--seed 1]
+
+For each task and language: items on which the solver that has only the text disagrees with the facts, items that it
+still answers when the papers with evidence are deleted, gold answers that do not score 1 or empty ones that do not
+score 0 under either rule, and milliseconds an item. The answer of a summary is the list of its facts.
+"""
+
+import argparse
+import time
+from collections import Counter
+from itertools import islice
+from typing import Any
+
+from fathom.benchmarks.pro import official
+from fathom.benchmarks.pro.secondary_tasks import SECONDARY
+from fathom.benchmarks.world.tasks import DIALS, MARK, asked
+from fathom.score.registry import ScoringRow, get_scorer
+from fathom.world.families import FAMILIES
+from fathom.world.types import Family, Language, Passage, Problem
+
+FILLERS = 8
+METRICS = {task.code: task.metric for task in SECONDARY}
+COMPARED = {"NDCG": official.ndcg, "Pairwise_Accuracy": official.pairwise, "Accuracy": official.accuracy,
+            "F1_Score": official.f1, "SubEM": official.sub_em}  # fmt: skip
+
+
+def context(passages: list[Passage]) -> str:
+    """The text of passages in the order of their places."""
+    ordered = sorted(passages, key=lambda passage: passage.place)
+    return "\n\n".join(f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in ordered)
+
+
+def agree(code: str, gold: tuple[str, ...], solved: tuple[str, ...]) -> bool:
+    """Whether an answer is as good as the gold one and no longer."""
+    metric = COMPARED.get(METRICS[code])
+    if metric is None or not solved:
+        return gold == solved
+    return len(gold) == len(solved) and metric(gold, solved) == 1
+
+
+def ill_scored(code: str, problem: Problem, language: Language) -> bool:
+    """Whether a rule gives the gold answer less than 1 or an empty one more than 0."""
+    gold = problem.references or problem.answers
+    reply = f"{MARK[language]}\n" + "\n".join(gold)
+    for rule in ("strict", "official"):
+        score = get_scorer(f"longbench_pro/{METRICS[code]}", rule)
+        # The released code compares the whole reply with the references, the marker too.
+        replies = (gold[0], "") if problem.references else (reply, MARK[language])
+        full, empty = (score(ScoringRow(text, list(gold), language=language)).value for text in replies)
+        if full is None or full < 1 - 1e-6 or empty:
+            return True
+    return False
+
+
+def check(family: Family[Any], code: str, language: Language, items: int, seed: int) -> Counter[str]:
+    """The counts of a task in a language."""
+    counts: Counter[str] = Counter()
+    for number in range(items):
+        facts = family.facts(code, seed, number, DIALS)
+        passages, problem = list(family.passages(facts, language)), family.problem(facts, code, language)
+        fillers, question = list(islice(family.siblings(facts, language), FILLERS)), asked(problem, language)
+        half = FILLERS // 2
+        text = context([*fillers[:half], *passages, *fillers[half:]])
+        solved = family.solve(text, question, code, language)
+        if not agree(code, problem.answers, solved):
+            counts["disagree"] += 1
+            print(f"{code} {language} {number}: facts {problem.answers}, text {solved}")
+        if number < 1000:
+            counts["ill scored"] += ill_scored(code, problem, language)
+            kept = [passage for passage in passages if not passage.evidence]
+            try:
+                without = family.solve(context([*kept, *fillers]), question, code, language)
+            except (StopIteration, RuntimeError, IndexError, ValueError, KeyError):
+                without = ()
+            counts["without evidence"] += agree(code, problem.answers, without)
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--items", type=int, default=500)
+    parser.add_argument("--tasks", nargs="*", default=[])
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    languages: tuple[Language, ...] = ("en", "zh")
+    for family in FAMILIES:
+        for code in family.codes if not chosen.tasks else [code for code in family.codes if code in chosen.tasks]:
+            for language in languages:
+                started = time.process_time()
+                counts = check(family, code, language, chosen.items, chosen.seed)
+                each = 1000 * (time.process_time() - started) / chosen.items
+                first = min(1000, chosen.items)
+                print(
+                    f"{code:6}{language}  disagree {counts['disagree']} of {chosen.items}, "
+                    f"without evidence {counts['without evidence']} of {first}, ill scored {counts['ill scored']}, "
+                    f"{each:.1f} ms an item",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The suite ``world``: the tasks of LongBench Pro, generated with exact answers."""

@@ -1,0 +1,173 @@
+"""T3: one fact, or several that are joined, with four options from near misses."""
+
+import re
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from fathom.world.annals.case import Case, Kind, need, scattered, some_acts, wording
+from fathom.world.facts import SLOTS, WORKS, Record, Stage
+from fathom.world.names import OWN_DISTRICTS
+from fathom.world.prose import Writer
+from fathom.world.reading import Read, act_in, numbered, work_in
+from fathom.world.types import Dials, Language, Problem
+
+LETTERS = "ABCD"
+OPTIONS = len(LETTERS)
+_JOINED = {
+    "en": re.compile(r"completed (?P<work>the [a-z ]+?) of (?P<town>[A-Z]\w+)"),
+    "zh": re.compile(r"承建(?P<town>..镇)(?P<work>.+?)直到完工"),
+}
+_DISTRICT = {"en": re.compile(r"the (\w+) district"), "zh": re.compile(r"在(..)县")}
+
+
+def _single(rng: Random, dials: Dials) -> Case:
+    """Towns of which each tells the same act of the same works: what is asked of one is told of the others too."""
+    act = rng.choice(list(SLOTS))
+    slot = rng.choice(SLOTS[act])
+    stage, district = Stage.of(rng), rng.randrange(OWN_DISTRICTS)
+    works = rng.sample(range(WORKS), 3)
+    towns = [
+        stage.town(district, [stage.project(work, some_acts(rng, 4, act)) for work in works])
+        for _ in range(max(OPTIONS, dials.near))
+    ]
+    work = rng.choice(works)
+    reported = [(p, r) for papers in towns for p in papers for r in p.records if (r.act, r.work) == (act, work)]
+    paper, record = rng.choice(reported)
+    others = {other.values[slot] for _, other in reported} - {record.values[slot]}
+    if len(others) < OPTIONS - 1:
+        return _single(rng, dials)
+    options = [record.values[slot], *rng.sample(sorted(others), OPTIONS - 1)]
+    rng.shuffle(options)
+    asked = {"town": paper.town, "act": act, "work": work, "slot": slot, "options": tuple(options)}
+    return Case(scattered(rng, (paper for town in towns for paper in town)), frozenset({need(paper, record)}), asked)
+
+
+def _ask_single(case: Case, writer: Writer) -> Problem:
+    asked = case.asked
+    _, record = case.entry(asked["town"], asked["act"], asked["work"])
+    return _of_options(case, writer, writer.question(asked["town"], record, asked["slot"]), record)
+
+
+def _of_options(case: Case, writer: Writer, question: str, record: Record) -> Problem:
+    options, slot = case.asked["options"], case.asked["slot"]
+    letter = LETTERS[options.index(record.values[slot])]
+    return Problem(question, (letter,), tuple(writer.value(slot, value) for value in options), chance=1 / OPTIONS)
+
+
+def _solve_single(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
+    text = question.split("\nA. ", maxsplit=1)[0]
+    town, work, act = town_in(text, language), work_in(text, language), act_in(text, language)
+    reported = [
+        each
+        for paper in papers
+        if paper.town == town
+        for each in paper.reported
+        if (each.work, each.act) == (work, act)
+    ]
+    yield from (chosen(question, values.values()) for values in (each.values for each in reported[:1]))
+
+
+def chosen(question: str, values: Iterable[str]) -> str:
+    """The letter of the option that is one of some values; "" if none is."""
+    bare = set(values)
+    fitting = (letter for letter, text in numbered(question).items() if re.sub(r" crowns|银元", "", text) in bare)
+    return next(fitting, "")
+
+
+def town_in(text: str, language: Language) -> str:
+    """The last town that a question names."""
+    names = re.findall(r"(?:of|in|for) ([A-Z]\w+)" if language == "en" else r"(..镇)", text)
+    return names[-1] if names else ""
+
+
+def _steps(dials: Dials) -> int:
+    return max(2, min(4, dials.hops))
+
+
+def _joined(rng: Random, dials: Dials) -> Case:
+    """Four chains of the same form over towns of a district: firm, its other work, a person there, a gift elsewhere."""
+    stage, district, steps = Stage.of(rng), rng.randrange(OWN_DISTRICTS), _steps(dials)
+    works = rng.sample(range(WORKS), 10)
+    near, far, last = works[:OPTIONS], works[OPTIONS : OPTIONS + 3], works[-3:]
+    first, second, third = list[list[Record]](), list[list[Record]](), list[list[Record]]()
+    chains: list[tuple[Record, ...]] = []
+    for place in range(OPTIONS):
+        begun = stage.project(near[place], some_acts(rng, 4, "completion"))
+        later = stage.project(far[place % 3], some_acts(rng, 4, "delivery", "opening"))
+        given = stage.project(last[place % 3], some_acts(rng, 3, "gift"))
+        start = next(record for record in begun if record.act == "completion")
+        later = [
+            _with(record, "firm", start.values["firm"]) if record.act == "delivery" else record for record in later
+        ]
+        meet, opened = (next(each for each in later if each.act == act) for act in ("delivery", "opening"))
+        given = [_with(each, "person", opened.values["person"]) if each.act == "gift" else each for each in given]
+        chains.append((start, meet, opened, next(record for record in given if record.act == "gift")))
+        first.append(begun)
+        second.append(later)
+        third.append(given)
+    towns = [stage.town(district, first)]
+    towns += [stage.town(district, [project]) for project in second]
+    towns += [stage.town(district, [project]) for project in third] if steps > 3 else []
+    papers = scattered(rng, (paper for town in towns for paper in town))
+    slot = ("count", "person", "money")[steps - 2]
+    ends = [chain[(1, 2, 3)[steps - 2]] for chain in chains]
+    options = [end.values[slot] for end in ends]
+    if len(set(options)) < OPTIONS:
+        return _joined(rng, dials)
+    chain = chains[rng.randrange(OPTIONS)]
+    links = chain[: (2, 3, 4)[steps - 2]]
+    rng.shuffle(options)
+    needed = {
+        need(paper, record) for paper in papers for record in paper.records if any(record is link for link in links)
+    }
+    asked = {"town": towns[0][0].town, "district": district, "start": chain[0], "end": links[-1], "slot": slot,
+             "options": tuple(options), "steps": steps}  # fmt: skip
+    return Case(papers, frozenset(needed), asked)
+
+
+def _with(record: Record, slot: str, value: int) -> Record:
+    return Record(record.work, record.act, {**record.values, slot: value})
+
+
+def _ask_joined(case: Case, writer: Writer) -> Problem:
+    asked = case.asked
+    town, work = writer.names.town(asked["town"]), writer.work(asked["start"].work)
+    question = wording(writer, "T3_1", f"steps{asked['steps']}", town=town, work=work,
+                       district=writer.names.district(asked["district"]))  # fmt: skip
+    return _of_options(case, writer, question, asked["end"])
+
+
+def _solve_joined(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
+    text = question.split("\nA. ", maxsplit=1)[0]
+    form = _JOINED[language].search(text)
+    district = _DISTRICT[language].search(text)
+    assert form
+    assert district
+    town, work = form["town"], form["work"]
+    reported = [(paper.town, each) for paper in papers if paper.district == district[1] for each in paper.reported]
+    firm = next(
+        each.values["firm"]
+        for place, each in reported
+        if (place, each.act) == (town, "completion") and each.work in work
+    )
+    place, meet = next(
+        (place, each)
+        for place, each in reported
+        if each.act == "delivery" and each.values["firm"] == firm and place != town
+    )
+    if re.search("loads|多少车", text):
+        yield chosen(question, [meet.values["count"]])
+        return
+    person = next(
+        each.values["person"]
+        for where, each in reported
+        if (where, each.work, each.act) == (place, meet.work, "opening")
+    )
+    gifts = [each.values["money"] for _, each in reported if each.act == "gift" and each.values["person"] == person]
+    yield chosen(question, gifts if re.search("gift|捐款", text) else [person])
+
+
+KINDS = {
+    "T3.1": Kind(_joined, _ask_joined, _solve_joined),
+    "T3.2": Kind(_single, _ask_single, _solve_single),
+}

@@ -1,0 +1,122 @@
+"""What the tasks of the annals share: a case, and the three functions of a kind."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeAlias
+
+from fathom.world.facts import ACTS, WORKS, Paper, Record, Stage
+from fathom.world.names import OWN_DISTRICTS, grammar
+from fathom.world.prose import Writer
+from fathom.world.reading import Read
+from fathom.world.types import Dials, Language, Passage, Problem
+
+Need: TypeAlias = tuple[int, int, str]
+"""A record that is evidence: mark of its paper, work and act."""
+NONE = {"en": "none", "zh": "无"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """The facts of an item.
+
+    Attributes:
+        papers: The papers with the evidence and its near misses.
+        needed: The records that are evidence.
+        asked: What is asked, neutral of language.
+        seed: Seed of the world.
+        code: Secondary task.
+        number: Number of the item.
+        planned: Marks of papers that contradict others on purpose.
+    """
+
+    papers: tuple[Paper, ...]
+    needed: frozenset[Need]
+    asked: Mapping[str, Any]
+    seed: int = 0
+    code: str = ""
+    number: int = 0
+    planned: tuple[int, ...] = ()
+
+    def entry(self, town: int, act: str, work: int) -> tuple[Paper, Record]:
+        """The paper that tells an act about a work of a town, and the record; the first of several."""
+        return next(
+            (paper, record)
+            for paper in self.papers
+            if paper.town == town
+            for record in paper.records
+            if (record.act, record.work) == (act, work)
+        )
+
+
+def _as_written(case: Case, writer: Writer) -> list[Passage]:
+    needed = {paper.mark: frozenset[tuple[int, str]]() for paper in case.papers}
+    for mark, work, act in case.needed:
+        needed[mark] |= {(work, act)}
+    return [writer.passage(paper, needed[paper.mark]) for paper in case.papers]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A task of the annals.
+
+    Attributes:
+        draw: Draws the case of an item.
+        ask: The question and its answer.
+        solve: The answer from the papers as read and the question.
+        write: The passages of the case.
+    """
+
+    draw: Callable[[Random, Dials], Case]
+    ask: Callable[[Case, Writer], Problem]
+    solve: Callable[[Sequence[Read], str, Language], Iterable[str]]
+    write: Callable[[Case, Writer], list[Passage]] = field(default=_as_written)
+
+
+def need(paper: Paper, record: Record) -> Need:
+    """A record of a paper as evidence."""
+    return paper.mark, record.work, record.act
+
+
+def some_acts(rng: Random, least: int, *always: str) -> list[str]:
+    """Some acts of a work, at least so many, among them given ones."""
+    others = [act for act in ACTS if act not in always]
+    return [*always, *rng.sample(others, max(0, rng.randrange(least, least + 3) - len(always)))]
+
+
+def towns_of(
+    rng: Random, count: int, works: int, least: int, always: Collection[str] = (), districts: int = 1
+) -> tuple[Stage, int, list[list[Paper]]]:
+    """Towns with some of the same works, each told in some acts.
+
+    Args:
+        rng: The random generator of the item.
+        count: Number of towns.
+        works: Works of each town, out of one or two more.
+        least: Acts of a work, at least.
+        always: Acts that every work has.
+        districts: Districts of which the towns are in turn.
+
+    Returns:
+        The stage, the first district, and the papers of each town.
+    """
+    stage, of = Stage.of(rng), rng.sample(range(OWN_DISTRICTS), districts)
+    common = rng.sample(range(WORKS), min(WORKS, works + 2))
+    towns = []
+    for number in range(count):
+        chosen = rng.sample(common, works)
+        projects = [stage.project(work, some_acts(rng, least, *always)) for work in chosen]
+        towns.append(stage.town(of[number % districts], projects))
+    return stage, of[0], towns
+
+
+def scattered(rng: Random, papers: Iterable[Paper]) -> tuple[Paper, ...]:
+    """Papers in random order."""
+    shuffled = list(papers)
+    rng.shuffle(shuffled)
+    return tuple(shuffled)
+
+
+def wording(writer: Writer, code: str, name: str = "question", **values: Any) -> str:
+    """A text of a task's questions in the language of the writer."""
+    return str(grammar("questions")[code][name][writer.language]).format(**values)
