@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,9 @@ def both(metric: str, reply: object, gold: object, extra: Mapping[str, object], 
     return [get_scorer(metric, rule)(row).value for rule in RULES]
 
 
-def case(fault: str, metric: str, reply: str, gold: object, scores: tuple[float | None, float | None], **more: object):
+def case(
+    fault: str, metric: str, reply: str, gold: object, scores: tuple[float | None, float | None], **more: object
+) -> ParameterSet:
     extra, dataset = more.get("extra", {}), more.get("dataset", "")
     return pytest.param(metric, reply, gold, extra, dataset, scores, id=f"{metric}: {fault}")
 

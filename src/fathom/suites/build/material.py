@@ -174,9 +174,11 @@ class Material:
                     count = max(PROBED, int(CONTEXTS * longest / each))
                     self.add([make(count, language)], (role,), wanted.languages)
         for task in map(get_task, wanted.tasks):
-            own = wanted.of(task.name)
-            for language in (wanted.languages or task.languages) if task.documents and own.lengths else ():
-                made = task.documents(wanted.seed, language, own.items, own.lengths[-1], counter)
+            own, make_all = wanted.of(task.name), task.documents
+            if make_all is None or not own.lengths:
+                continue
+            for language in wanted.languages or task.languages:
+                made = make_all(wanted.seed, language, own.items, own.lengths[-1], counter)
                 self.add(made, ("generated",), wanted.languages)
         for language in NEUTRAL.keys() & self.languages() if wanted.padded else ():
             size = counter.size(neutral_document(PROBED, language)) / PROBED
