@@ -20,6 +20,7 @@ from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import cache_folder
 from fathom.tokens.length import render
 from made_books import write_books
+from made_frontier import write_frontier
 from made_infinitebench import write_infinite
 from made_records import write_records
 from made_records_pro import write_pro
@@ -80,6 +81,7 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
 
     records = [write_records(tmp_path / "v1", 1), write_v2(tmp_path / "v2", 1)]
     records += [write_infinite(tmp_path / "infinite", 1), write_shots(tmp_path / "shots")]
+    records += [write_frontier(tmp_path / "frontier")]
     given: dict[str, dict[str, Any]] = {
         "book": {"books": str(write_books(tmp_path, languages=("en",)))},
         "thread": {"threads": str(write_threads(tmp_path, 60))},
@@ -91,7 +93,8 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
         if name.startswith("studio_"):  # they are exported, not built
             continue
         own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
-        own = {"length": 8192 if name.startswith("world_") else 2048, **(pro if name.startswith("pro_") else own)}
+        longer = name.startswith(("world_", "graphwalks_", "mrcr_", "ruler_", "nolima_", "babilong_", "aa_lcr"))
+        own = {"length": 8192 if longer else 2048, **(pro if name.startswith("pro_") else own)}
         made = create(name, items=1, tokenizer="words", language=task.languages[0], **own)
         assert registry_info(made).name.endswith(f"fathom/{name}")
         assert made.config.max_tokens == task.max_output_tokens

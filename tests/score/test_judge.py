@@ -352,6 +352,7 @@ def test_every_example_of_a_form_is_readable_once_filled_in() -> None:
         "precision": '{"supported": [1]}',
         "recall": '{"covered": [1]}',
         "key_points": '{"key_points": ["x"]}',
+        "verdict": '{"correct": 1}',
     }
     for rubric in (name for name, one in rubrics().items() if one.by == "chat"):
         asks, _ = talk(case, rubric, {step: [reply] for step, reply in filled.items()})

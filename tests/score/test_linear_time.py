@@ -40,6 +40,15 @@ GOLD: dict[str, tuple[ScoringRow, ...]] = {
     **{f"infinitebench/{name}": (ScoringRow("", [42]),) for name in ("code_run", "math_find")},
     **{f"{suite}/retrieval": (ScoringRow("", ["Paragraph 4"]),) for suite in ("longbench_v1", "mini")},
     **{f"{suite}/retrieval_zh": (ScoringRow("", ["段落4"]),) for suite in ("longbench_v1", "mini")},
+    **{
+        metric.full_name: (ScoringRow("", [["a", 1], ["b", 1]]),)
+        for metric in metrics().values()
+        if metric.full_name.startswith("loft/retrieval_")
+    },
+    **{
+        f"longproc/countdown_{name}": (ScoringRow("", ["1 + 2 = 3"], extra={"nums": [1, 2], "target": 3}),)
+        for name in ("accuracy", "partial_accuracy")
+    },
     **{f"hundred/{name}": (ScoringRow("a", ["b"], extra={"judge_outputs": []}),) for name in ("qa_judge", "sum_judge")},
 }  # fmt: skip
 """Gold answers of the metrics that need others than a number or a letter."""

@@ -276,7 +276,8 @@ def _suite_of_tasks(names: str) -> Suite:
     if home and set(home.sources) == set(RECORDS):  # records have fixed lengths
         corpus = "" if all(map(_only_given, known)) else home.corpus
         return replace(home, name=",".join(known), tasks=known, only=(), corpus=corpus)
-    corpus = "" if any(_only_given(name) or get_task(name).documents for name in known) else "world"
+    makes_all = all(get_task(name).documents for name in known)
+    corpus = "" if makes_all or any(map(_only_given, known)) else "world"
     sources = home.sources if home else _records_of(known)
     return Suite(",".join(known), known, (2048, 4096, 8192), "", corpus=corpus, sources=sources)
 
