@@ -314,6 +314,7 @@ class People:
         if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:
             return None
         if row.used < present - 60:
+            self.store.leave_state()
             with clear_errors(), self.store.engine.begin() as connection:
                 connection.execute(update(sessions).where(sessions.c.hash == row.hash).values(used=present))
         until = moment(_seconds(row.changed) + INITIAL_SECONDS)[:10] if row.initial else ""

@@ -355,6 +355,16 @@ class Store(Database):
         finally:
             state.until, state.connection, state.end = None, None, ""
 
+    def leave_state(self) -> None:
+        """Lets the next query within ``one_state`` read another state; to call before writing there.
+
+        A thread that held one connection and waited for another could wait for threads that do the same.
+        """
+        state = self._state
+        if state.until is not None:
+            state.until.close()
+            state.connection, state.end = None, ""
+
     @contextmanager
     def reader(self) -> Iterator[Connection]:
         """A connection that only reads: that of ``one_state``, or one of its own.
