@@ -47,6 +47,7 @@ from fathom.studio.web.app import ROUTES, Route
 from fathom.studio.web.forms import FORMS
 from fathom.studio.web.visit import POLICY
 from loopback_studio import serving
+from postgres import postgres
 from studio_stores import DOCUMENT, OPERATOR, PEOPLE, create, fill, person, quick_hasher, review, to_answer_review
 
 SECRETLESS = 0.1
@@ -254,9 +255,9 @@ class Senders:
         return {"cookie": f"fathom-studio={secret}", "x-csrf": session.csrf}
 
 
-def fuzz(requests: int, seed: int) -> Found:
+def fuzz(requests: int, seed: int, kind: str = "sqlite") -> Found:
     """Send so many requests, and see what comes of them."""
-    with tempfile.TemporaryDirectory() as place, closing(Store(place)) as store:
+    with postgres() if kind == "postgresql" else tempfile.TemporaryDirectory() as place, closing(Store(place)) as store:
         fill_all(store)
         people = People(store, hasher=quick_hasher())
         people.add(GUEST, "annotator")
@@ -343,8 +344,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
     chosen = parser.parse_args()
-    found = fuzz(chosen.requests, chosen.seed)
+    found = fuzz(chosen.requests, chosen.seed, chosen.store)
     counts = ", ".join(f"{count:,} of status {status}" for status, count in sorted(found.statuses.items()))
     print(f"{found.requests:,} requests in {found.seconds:.0f} s: {counts}")
     print(f"{sum(found.done.values()):,} forms were accepted, of {len(found.done)} of {len(ROUTES)} routes and forms")

@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias, TypeVar, cast
 
 from sqlalchemy import select
 
-from fathom.server.database import clear_errors
 from fathom.studio.log import Entry, steps_of_sample
 from fathom.studio.schema import entries
 from fathom.studio.states import DECIDING, DONE, involved
@@ -223,7 +222,7 @@ def read_histories(store: Store, *, after: int = 0) -> Iterator[History]:
     if after:
         query = query.where(entries.c.subject.in_(select(entries.c.subject).where(ours, entries.c.number > after)))
     query = query.execution_options(yield_per=PAGE)
-    with clear_errors(), store.reading.connect() as connection, connection.execute(query) as rows:
+    with store.reader() as connection, connection.execute(query) as rows:
         all_entries = (Entry(**row._mapping) for row in rows)
         for _, own in groupby(all_entries, key=lambda entry: entry.subject):
             yield history_of(own)

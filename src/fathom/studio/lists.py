@@ -26,7 +26,8 @@ BEGINNING = 80
 """Letters by which questions are compared first; the title of a sample has more."""
 _UNASKED: tuple[State, ...] = ("drafted", "selected", "reconstruct", "rejected")
 """States in which a question may still become another one, or is given up."""
-_HEAD = select(head.c.hash)
+END = select(head.c.hash)
+"""The hash of the last entry of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +92,14 @@ class HeadCache:
     def __init__(self) -> None:
         self._cache: dict[tuple[str, Hashable], object] = {}
 
-    def get(self, connection: Connection, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
+    def get(self, connection: Connection, end: str, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
         """What was read since the last entry, or is read now.
 
         Args:
             connection: Connection that only reads.
+            end: Hash of the last entry that it sees.
         """
-        key = (connection.execute(_HEAD).scalar_one(), asked)
+        key = (end, asked)
         if (result := self._cache.get(key)) is None:
             result = read(connection)
             if len(self._cache) >= MOST_KEPT:

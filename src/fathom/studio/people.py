@@ -221,7 +221,7 @@ class People:
     def listed(self) -> list[Account]:
         """All accounts by name."""
         present = now()
-        with clear_errors(), self.store.reading.connect() as connection:
+        with self.store.reader() as connection:
             open_ = Counter(connection.execute(select(sessions.c.person)).scalars())
             token_counts = Counter(
                 connection.execute(select(tokens.c.person).where(tokens.c.expires > present)).scalars()
@@ -314,6 +314,7 @@ class People:
         if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:
             return None
         if row.used < present - 60:
+            self.store.leave_state()
             with clear_errors(), self.store.engine.begin() as connection:
                 connection.execute(update(sessions).where(sessions.c.hash == row.hash).values(used=present))
         until = moment(_seconds(row.changed) + INITIAL_SECONDS)[:10] if row.initial else ""
@@ -388,7 +389,7 @@ class People:
         since = int(self._clock()) - WINDOW_SECONDS
         for key, most in ((f"name {name[:64]}", MOST_FAILURES), (f"from {address[:64]}", MOST_FAILURES_OF_ADDRESS)):
             query = select(func.count(), func.min(failures.c.at)).where(failures.c.key == key, failures.c.at > since)
-            with clear_errors(), self.store.reading.connect() as connection:
+            with self.store.reader() as connection:
                 count, first = connection.execute(query).one()
             if count >= most:
                 raise ThrottledError(int(first) - since)

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import secrets
+import threading
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -93,6 +95,12 @@ AT_SERVER = Person(OPERATOR, "administrator")
 """Who acts in commands on the server's machine."""
 
 
+_SAMPLE = select(samples.c.body).where(samples.c.id == bindparam("id"))
+_DOCUMENT = select(documents.c.body).where(documents.c.id == bindparam("id"))
+_DRAFTS = select(drafts).where(drafts.c.person == bindparam("person"), drafts.c.subject == bindparam("subject"))
+"""Composing a query takes longer than its answer, so those of most pages are kept."""
+
+
 class MissingError(FathomError):
     """There is no such thing."""
 
@@ -120,6 +128,20 @@ class Draft:
     body: str
 
 
+class _OneState(threading.local):
+    """What the queries of a thread share within ``Store.one_state``.
+
+    Attributes:
+        until: What ends it; None outside.
+        connection: The connection; None before the first query.
+        end: Hash of the last entry of the log; "" until it is needed.
+    """
+
+    until: ExitStack | None = None
+    connection: Connection | None = None
+    end: str = ""
+
+
 class Store(Database):
     """The studio in a database, for several threads and several servers at once.
 
@@ -134,6 +156,7 @@ class Store(Database):
         super().__init__(place, STUDIO)
         self._place = place
         self._kept = HeadCache()
+        self._state = _OneState()
         self._text = lru_cache(maxsize=16)(self._read_text)
 
     @cached_property
@@ -316,14 +339,58 @@ class Store(Database):
 
     # Reading
 
-    def rows(self, query: Select[Any] | CompoundSelect[Any]) -> Sequence[Row[Any]]:
-        """The rows of a query."""
-        with clear_errors(), self.reading.connect() as connection:
-            return connection.execute(query).all()
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Lets all queries of this thread read one state, over one connection: what is written meanwhile is not seen.
+
+        Not within another one.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        state = self._state
+        try:
+            with clear_errors(), ExitStack() as state.until:
+                yield
+        finally:
+            state.until, state.connection, state.end = None, None, ""
+
+    def leave_state(self) -> None:
+        """Lets the next query within ``one_state`` read another state; to call before writing there.
+
+        A thread that held one connection and waited for another could wait for threads that do the same.
+        """
+        state = self._state
+        if state.until is not None:
+            state.until.close()
+            state.connection, state.end = None, ""
+
+    @contextmanager
+    def reader(self) -> Iterator[Connection]:
+        """A connection that only reads: that of ``one_state``, or one of its own.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        state = self._state
+        with clear_errors():
+            if state.until is None:
+                with self.reading.connect() as connection:
+                    yield connection
+            else:
+                state.connection = state.connection or state.until.enter_context(self.reading.connect())
+                yield state.connection
+
+    def rows(
+        self, query: Select[Any] | CompoundSelect[Any], values: Mapping[str, Any] | None = None
+    ) -> Sequence[Row[Any]]:
+        """The rows of a query, with values for its parameters."""
+        with self.reader() as connection:
+            return connection.execute(query, values).all()
 
     def row(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> Row[Any] | None:
         """The only row of a query, with values for its parameters; None if there is none."""
-        with clear_errors(), self.reading.connect() as connection:
+        with self.reader() as connection:
             return connection.execute(query, values).one_or_none()
 
     def sample(self, id: str) -> Sample:
@@ -332,7 +399,7 @@ class Store(Database):
         Raises:
             MissingError: There is none.
         """
-        row = self.row(select(samples.c.body).where(samples.c.id == id))
+        row = self.row(_SAMPLE, {"id": id})
         if row is None:
             raise MissingError(f"there is no sample {id[:60]!r}; look for it in the queue")
         return from_json(Sample, row.body)
@@ -348,7 +415,7 @@ class Store(Database):
             query = query.where(samples.c.state.in_(states))
         if ids:
             query = query.where(samples.c.id.in_(ids))
-        with clear_errors(), self.reading.connect() as connection:
+        with self.reader() as connection:
             for row in connection.execute(query):
                 yield from_json(Sample, row.body)
 
@@ -403,8 +470,11 @@ class Store(Database):
         return list(self._at_head("stuck", lists.stuck))
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
-        with clear_errors(), self.reading.connect() as connection:
-            return self._kept.get(connection, asked, read)
+        with self.reader() as connection:
+            end = self._state.end or connection.execute(lists.END).scalar_one()
+            if self._state.until is not None:
+                self._state.end = end
+            return self._kept.get(connection, end, asked, read)
 
     def undecided(self, ids: Collection[str]) -> set[str]:
         """Those of these samples whose answer review is not decided yet."""
@@ -421,7 +491,7 @@ class Store(Database):
         Raises:
             MissingError: There is none.
         """
-        row = self.row(select(documents.c.body).where(documents.c.id == id))
+        row = self.row(_DOCUMENT, {"id": id})
         if row is None:
             raise _no_document(id)
         return from_json(StudioDocument, row.body)
@@ -459,7 +529,7 @@ class Store(Database):
 
     def intake(self) -> SetIntake:
         """How documents are measured."""
-        with clear_errors(), self.reading.connect() as connection:
+        with self.reader() as connection:
             return _intake(connection)
 
     def sketches(self, version: int) -> dict[str, bytes]:
@@ -510,7 +580,7 @@ class Store(Database):
 
     def entries(self) -> Iterator[Entry]:
         """All entries of the log in order, as they are at this moment."""
-        with clear_errors(), self.reading.connect() as connection:
+        with self.reader() as connection:
             yield from entries_of(connection)
 
     def head(self) -> Head:
@@ -535,8 +605,12 @@ class Store(Database):
 
     def draft(self, person: str, subject: str, form: str) -> Draft | None:
         """What somebody typed last; None if it was sent or nothing was typed."""
-        row = self.row(select(drafts).filter_by(person=person, subject=subject, form=form))
-        return None if row is None else Draft(row.version, row.saved, row.body)
+        return self.drafts(person, subject).get(form)
+
+    def drafts(self, person: str, subject: str) -> dict[str, Draft]:
+        """What somebody typed last about a sample and did not send, by form."""
+        rows = self.rows(_DRAFTS, {"person": person, "subject": subject})
+        return {row.form: Draft(row.version, row.saved, row.body) for row in rows}
 
     def drop_drafts(self, person: str, subject: str) -> None:
         """Forgets what somebody typed about a sample."""

@@ -138,7 +138,8 @@ def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
     slow = route.path in ("/login", "/account/password", "/account/confirm", "/users", "/users/{name}")
 
     def look(visit: Visit) -> Response:
-        return route.handler(known(visit, route.least))
+        with visit.store.one_state():
+            return route.handler(known(visit, route.least))
 
     async def endpoint(request: Request) -> Response:
         visit = replace(request.app.state.common, request=request)

@@ -282,7 +282,8 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     blind = rates(visit, sample)
     seen = without_origin(sample) if blind else visible(sample, visit.me)
     # Both steps of a review are one form: models may answer while somebody fills it in.
-    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
+    typed = visit.store.drafts(visit.me.name, sample.id)
+    drafts = {name: typed.get(name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
     standard = proposed_prompts(visit.settings.tasks, sample)
@@ -407,10 +408,6 @@ def _lines(content: Content) -> str:
         else component.text
         for component in content.components
     )
-
-
-def _draft(visit: Visit, sample: Sample, name: str) -> Draft | None:
-    return visit.store.draft(visit.me.name, sample.id, name)
 
 
 def _restored(draft: Draft | None, sample: Sample) -> Form | None:
