@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -34,7 +35,7 @@ WITHIN = 1.0
 NEEDED = ("model", "benchmark", "value", "date", "source")
 COLUMNS = (*NEEDED, "variant", "task", "length", "n", "version", "scorer", "prompt", "judge", "window", "url", "note")
 _SHARED = ("version", "scorer", "prompt", "judge", "date", "source")
-_DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])(-[0-3][0-9])?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class Check:
         difference: Measured minus printed; None without both scores.
         errors: The difference in standard errors; None if they are unknown.
         reproduced: Whether it is at most one standard error; None if that cannot be said.
-        differs: In what the two rows are known to differ: ``scorer``, ``prompt``, ``version``, ``judge``.
+        differs: In what the two rows are known to differ: ``scorer``, ``prompt``, ``judge``.
     """
 
     printed: CardRow
@@ -211,6 +212,8 @@ def read_printed(path: Path) -> list[tuple[str, CardRow]]:
     Raises:
         FathomError: It cannot be read, or a field is wrong; the message names file, row and field.
     """
+    if not path.is_file():
+        raise FathomError(f"{path}: no such file; a table of printed scores is a CSV with {', '.join(NEEDED)}")
     try:
         with TextIOWrapper(open_regular(path), "utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
@@ -230,7 +233,7 @@ def _printed(row: Mapping[str | None, str | None], where: str) -> tuple[str, Car
     given = {str(name): str(text).strip() for name, text in row.items()}
     if absent := [name for name in NEEDED if not given[name]]:
         raise FathomError(f"{where}: {absent[0]} is empty; every printed score has a source and a date")
-    if not _DATE.fullmatch(given["date"]):
+    if not _is_date(given["date"]):
         raise FathomError(f"{where}: date = {given['date']!r}, expected YYYY-MM or YYYY-MM-DD")
     if given.get("url") and not given["url"].startswith("https://"):
         raise FathomError(f"{where}: url = {given['url']!r}, expected an address that starts with https://")
@@ -247,6 +250,15 @@ def _printed(row: Mapping[str | None, str | None], where: str) -> tuple[str, Car
         how=How(**how, window=_length(window, "window", where)),
     )
     return " · ".join(filter(None, (given["model"], given.get("variant", "")))), card
+
+
+def _is_date(text: str) -> bool:
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        return bool(date.fromisoformat(text if len(text) > len("2026-11") else f"{text}-01"))
+    except ValueError:
+        return False
 
 
 def _percent(text: str, where: str) -> float:
@@ -272,31 +284,35 @@ def _length(text: str, name: str, where: str) -> int | None:
         raise FathomError(f"{where}: {name} = {text!r}: {error}") from None
 
 
-def check_printed(printed: Iterable[CardRow], measured: Sequence[CardRow]) -> Iterator[Check]:
+def check_printed(printed: Iterable[CardRow], measured: Sequence[CardRow], within: float = WITHIN) -> Iterator[Check]:
     """Whether measured rows reproduce printed ones, one :class:`Check` for each printed row.
 
     Args:
         printed: What was printed.
         measured: What was measured of the same model; a row of the same benchmark, task and length is compared, or,
-            of a printed score over all lengths, the only length that was measured.
+            of a printed score over all lengths, the only length that was measured. A benchmark's mean is that of its
+            only task where it has one.
+        within: Standard errors of the difference by which a reproduced score may differ.
     """
     for row in printed:
-        same = [own for own in measured if _name(own.benchmark) == _name(row.benchmark) and own.task == row.task]
-        at = [own for own in same if row.length in (None, own.length)]
+        of = [own for own in measured if _name(own.benchmark) == _name(row.benchmark)]
+        only = row.task == ALL and len({own.task for own in of}) == 1
+        at = [own for own in of if only or _name(own.task) == _name(row.task)]
+        at = [own for own in at if row.length in (None, own.length)]
         # Makers print what the benchmark's own scorer gives.
         at.sort(key=lambda own: "official" not in own.how.scorer)
         own = at[0] if len({each.length for each in at}) == 1 else None
-        if own is None or own.score is None or row.score is None:
+        if own is None or own.score is None or row.score is None or math.isnan(own.score):
             yield Check(row, own)
             continue
         difference = own.score - row.score
         error = None if own.error is None else math.hypot(own.error, row.error or 0.0)
         errors = abs(difference) / error if error else None
-        reproduced = difference == 0 if error == 0 else None if errors is None else errors <= WITHIN
+        reproduced = difference == 0 if error == 0 else None if errors is None else errors <= within
         differs = tuple(
             name
-            for name in ("version", "scorer", "prompt", "judge")
-            if (theirs := getattr(row.how, name)) and (ours := getattr(own.how, name)) and theirs != ours
+            for name in ("scorer", "prompt", "judge")
+            if (theirs := getattr(row.how, name)) and (ours := getattr(own.how, name)) and theirs not in ours
         )
         yield Check(row, own, difference, errors, reproduced, differs)
 

@@ -1,13 +1,21 @@
 """A model's card: every score with what it needs to be believed, beside what others printed."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Unanswered, sources_of
-from fathom.options.declare import arg, command, given, line_only, opt, unset
+from fathom.commands.shared import (
+    Json,
+    JudgeOfRows,
+    Seed,
+    Sources,
+    Unanswered,
+    flags_of_figures,
+    sources_of,
+)
+from fathom.options.declare import arg, at_least, command, given, line_only, opt, unset
 from fathom.options.values import MaybePath, Paths
 from fathom.types import FathomError
 
@@ -40,8 +48,12 @@ class CardOptions(Json):
         ),
     ] = given(())
     check: Annotated[
-        bool, opt("Exit code 1 if a printed score that was measured again is not reproduced within a standard error.")
+        bool, opt("Exit code 1 if a printed score that was measured again is not reproduced; see --within.")
     ] = False
+    within: Annotated[
+        float,
+        opt("Standard errors of the difference by which a reproduced score may differ.", check=at_least(0, above=True)),
+    ] = 1.0
     format: Annotated[
         Literal["text", "html", "markdown", "json"] | None,
         opt("What is printed or written; default: by the suffix of the file, else text."),
@@ -64,6 +76,8 @@ def card(options: CardOptions) -> "Card":
     from fathom.report.card import Card
     from fathom.storage.atomic import whole_file
 
+    if options.out is not None and options.format is None and options.out.suffix not in SUFFIXES:
+        raise FathomError(f"`out` {options.out}: a card ends in {', '.join(SUFFIXES)}; or give `format`")
     notes = list[str]()
     measured = _measured(options, notes) if options.sources else []
     printed = [*_of_boards(options.model), *_of_files(options.printed, options.model)]
@@ -73,7 +87,9 @@ def card(options: CardOptions) -> "Card":
         )
     if lacking := sum(row.score is None for row in measured):
         notes.append(f"{several(lacking, 'measured row has', 'measured rows have')} no score: the notes say why.")
-    checks = tuple(check_printed(printed, measured))
+    checks = tuple(check_printed(printed, measured, options.within))
+    if options.check and all(check.reproduced is None for check in checks):
+        raise FathomError(_nothing_checked(printed, measured))
     made = Card(
         ModelCard(options.model, (*measured, *printed), checks),
         notes=tuple(notes),
@@ -84,7 +100,7 @@ def card(options: CardOptions) -> "Card":
     )
     if options.out is not None:
         with whole_file(options.out) as stream:
-            stream.write(made.text(options.format or SUFFIXES.get(options.out.suffix, "html")))
+            stream.write(made.text(options.format or SUFFIXES[options.out.suffix]))
     return made
 
 
@@ -115,57 +131,72 @@ def main(line: CardOptions) -> int:
 
 def _measured(options: CardOptions, notes: list[str]) -> "list[CardRow]":
     """The measured rows of the model under both scoring rules."""
-    from fathom.analysis.card import measured_rows, with_both_rules
+    from fathom.analysis.card import How, measured_rows, with_both_rules
     from fathom.rows import scan
     from fathom.rows.parts import ReadOptions
 
     both, sources = [], sources_of(options.sources)
-    facts = _facts(sources, options.model)
+    facts: Mapping[str, How] = {}
     for rule in ("strict", "official"):
         tell = notes.append if rule == "strict" else lambda _: None
         rows = scan(sources, rule, judge=options.judge, options=ReadOptions(tell=tell)).read()
-        own = _of_model(rows, options.model)
+        model, variant = _system(rows, options.model)
+        own = rows.filter(model=model, variant=variant)
+        facts = facts or _facts(sources, model, variant)
         both.append(measured_rows(own, facts, unanswered=options.unanswered, seed=options.seed))
     return with_both_rules(*both)
 
 
-def _of_model(rows: "pl.DataFrame", model: str) -> "pl.DataFrame":
-    import polars as pl
-
+def _system(rows: "pl.DataFrame", model: str) -> tuple[str, str]:
+    """The model and variant that a name stands for."""
     from fathom.plugins.names import system_name, unknown
 
-    systems = rows.select("model", "variant").unique(maintain_order=True).rows()
+    systems = [(str(name), str(variant)) for name, variant in rows.select("model", "variant").unique().rows()]
     chosen = [pair for pair in systems if model in (pair[0], system_name(*pair))]
     if not chosen:
-        raise unknown("model", model, [system_name(*pair) for pair in systems], see="fathom card --help")
+        raise unknown("model", model, sorted(system_name(*pair) for pair in systems), see="fathom card --help")
     if len(chosen) > 1:
-        listed = ", ".join(repr(system_name(*pair)) for pair in chosen)
+        listed = ", ".join(sorted(repr(system_name(*pair)) for pair in chosen))
         raise FathomError(f"{model} was run in several ways, and a card is of one of them: name {listed}")
-    ((name, variant),) = chosen
-    return rows.filter(pl.col("model") == name, pl.col("variant") == variant)
+    return chosen[0]
 
 
-def _facts(sources: Iterable[Path], model: str) -> "dict[str, How]":
-    """How each suite was run, from the files of its run."""
+def _facts(sources: Iterable[Path], model: str, variant: str) -> "dict[str, How]":
+    """How each suite was run, from the files of its runs; of several runs what they share, and their last date."""
     from fathom.analysis.card import How
     from fathom.rows.runs import is_run, labels
     from fathom.runfile.manifest import read_manifest
 
-    runs = [path for path in sources if is_run(path)]
-    facts: dict[str, How] = {}
-    for path, (suite, own, _) in labels(runs).items():
-        if own != model and suite in facts:
-            continue
-        manifest = read_manifest(path)
+    runs: dict[str, list[Path]] = {}
+    for path, (suite, *system) in labels([path for path in sources if is_run(path)]).items():
+        if system == [model, variant]:
+            runs.setdefault(suite, []).append(path)
+    facts = {}
+    for suite, paths in runs.items():
+        manifests = [read_manifest(path) for path in paths]
+        windows = {manifest.get("window") for manifest in manifests}
+        prompts = {_prompts(manifest["suite"]) for manifest in manifests}
         facts[suite] = How(
-            version=f"suite {str(manifest['suite']['fingerprint'])[:8]}",
-            prompt=_prompts(manifest["suite"]),
-            window=manifest.get("window"),
-            date=str(manifest.get("started") or "")[:10],
-            source=path.resolve().name,
-            note=_unfinished(path),
+            version=f"suite {str(manifests[0]['suite']['fingerprint'])[:8]}",
+            prompt=prompts.pop() if len(prompts) == 1 else "",
+            window=windows.pop() if len(windows) == 1 else None,
+            date=max(str(manifest.get("started") or "")[:10] for manifest in manifests),
+            source=", ".join(path.resolve().name for path in paths),
+            note="; ".join(filter(None, map(_unfinished, paths))),
         )
     return facts
+
+
+def _nothing_checked(printed: "Sequence[CardRow]", measured: "Sequence[CardRow]") -> str:
+    """What to do where no printed row has a measured one to be checked with."""
+    if not printed:
+        return "nothing is checked: no printed score of this model is known; give a table of them with `printed`"
+    wanted = ", ".join(dict.fromkeys(f"{row.benchmark} {row.task}" for row in printed[:5]))
+    known = ", ".join(dict.fromkeys(f"{row.benchmark} {row.task}" for row in measured)) or "nothing"
+    return (
+        f"nothing is checked: printed scores are of {wanted}, and measured was {known}; benchmark, task and length must "
+        "be the same"
+    )
 
 
 def _prompts(suite: Mapping[str, object]) -> str:
@@ -222,4 +253,5 @@ def _of_files(files: Iterable[Path], model: str) -> "Iterator[CardRow]":
 
 def _command(options: CardOptions) -> str:
     printed = [text for path in options.printed for text in ("--printed", str(path))]
-    return shlex.join(["fathom", "card", options.model, *map(str, sources_of(options.sources)), *printed])
+    sources = map(str, sources_of(options.sources))
+    return shlex.join(["fathom", "card", options.model, *sources, *printed, *flags_of_figures(options)])

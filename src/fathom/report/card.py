@@ -25,7 +25,8 @@ ABOUT_TASKS = "Each task at each length, as above."
 ABOUT_PRINTED = "As their sources print them; without intervals, because sources rarely give any."
 ABOUT_CHECKS = (
     "Measured minus printed, in points. A row is reproduced if the two differ by at most one standard error of the "
-    "difference: of the measured score from its interval, of the printed one from its number of questions, where known."
+    "difference (--within): of the measured score from its interval, of the printed one from its number of questions, "
+    "where known."
 )
 
 
