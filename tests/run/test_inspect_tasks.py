@@ -94,8 +94,13 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
             continue
         own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
         longer = name.startswith(("world_", "graphwalks_", "mrcr_", "ruler_", "nolima_", "babilong_", "aa_lcr"))
-        own = {"length": 8192 if longer else 2048, **(pro if name.startswith("pro_") else own)}
-        made = create(name, items=1, tokenizer="words", language=task.languages[0], **own)
+        # These know how many tokens their pieces take at least in tokenizers of models.
+        own = {
+            "length": 8192 if longer else 2048,
+            "tokenizer": "tekken" if longer else "words",
+            **(pro if name.startswith("pro_") else own),
+        }
+        made = create(name, items=1, language=task.languages[0], **own)
         assert registry_info(made).name.endswith(f"fathom/{name}")
         assert made.config.max_tokens == task.max_output_tokens
         assert made.config.stop_seqs == (list(task.stop) or None)
