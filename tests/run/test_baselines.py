@@ -60,8 +60,8 @@ KINDS: dict[str, AnswerKind] = {
     **{f"leader_{task}_{name}": kind for name in ("short", "long") for task, kind in LEADER.items()},
 }
 WORDS = ("words", "summary")
-# Tasks of Ada-LEval have texts of their own (see test_ada_baselines.py), and so have published records. What follows the
-# words of its benchmark is read by exact readers (see test_frontier_generated.py and test_world_tasks.py).
+# Tasks of Ada-LEval have texts of their own (see test_ada_baselines.py), and so have published records. What follows
+# the words of its benchmark is read by exact readers (see test_frontier_generated.py and test_world_tasks.py).
 ASKED_OTHERWISE = ("studio_", "mrcr_", "graphwalks_", "ruler_", "nolima_", "babilong_", "world_")
 OF_ANY_TEXT = sorted(
     name

@@ -194,8 +194,8 @@ def _nothing_checked(printed: "Sequence[CardRow]", measured: "Sequence[CardRow]"
     wanted = ", ".join(dict.fromkeys(f"{row.benchmark} {row.task}" for row in printed[:5]))
     known = ", ".join(dict.fromkeys(f"{row.benchmark} {row.task}" for row in measured)) or "nothing"
     return (
-        f"nothing is checked: printed scores are of {wanted}, and measured was {known}; benchmark, task and length must "
-        "be the same"
+        f"nothing is checked: printed scores are of {wanted}, and measured was {known}; benchmark, task and length "
+        "must be the same"
     )
 
 
