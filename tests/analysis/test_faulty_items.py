@@ -39,6 +39,13 @@ def test_means_are_shown_with_and_without_the_faulty_items() -> None:
     assert with_and_without(ROWS.with_columns(rule=pl.lit("strict")), faulty_items()) == []
 
 
+def test_rules_are_not_averaged() -> None:
+    both = pl.concat([ROWS, ROWS.with_columns(rule=pl.lit("strict"), value=pl.lit(1.0))])
+    entry = FaultyItems("babilong*", "*", "*", "", "wrong", "two answers", "me", "2026")
+    results = [result for result in with_and_without(both, [entry]) if result.model == "a"]
+    assert [(result.rule, result.mean) for result in results] == [("official", pytest.approx(1 / 3)), ("strict", 1.0)]
+
+
 def test_a_users_table_adds_to_them(tmp_path: Path) -> None:
     table = tmp_path / "mine.csv"
     table.write_text(f"{','.join(COLUMNS)}\nother,1,*,,wrong,two answers,me,2026\n")
@@ -49,7 +56,14 @@ def test_a_users_table_adds_to_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "named"),
-    [("task,item\n", "target"), (f"{','.join(COLUMNS)}\n*,*,*,,wrong,,me,\n", "reason"), (None, "read")],
+    [
+        ("task,item\n", "target"),
+        (f"{','.join(COLUMNS)}\n*,*,*,,wrong,,me,\n", "reason"),
+        (f"{','.join(COLUMNS)}\n*,*,*,,wrnog,why,me,2026\n", "wrong, ambiguous"),
+        (f"{','.join(COLUMNS)}\n*,*,*,Strict,wrong,why,me,2026\n", "official, strict"),
+        (f"{','.join(COLUMNS)}\n*,*,*,,wrong,why,me,today\n", "YYYY"),
+        (None, "read"),
+    ],
 )
 def test_a_wrong_table_is_named_with_what_was_expected(tmp_path: Path, content: str | None, named: str) -> None:
     table = tmp_path / "mine.csv"
