@@ -5,6 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from command_line import Call
+from fathom import api
 from fathom.analysis.faulty_items import COLUMNS, FaultyItems, faulty_items, is_faulty, with_and_without
 from fathom.suites.registry import tasks
 from fathom.types import FathomError
@@ -37,6 +39,18 @@ def test_means_are_shown_with_and_without_the_faulty_items() -> None:
     assert first.without == 0.5
     assert (second.model, second.faulty, second.without) == ("b", 1, None)
     assert with_and_without(ROWS.with_columns(rule=pl.lit("strict")), faulty_items()) == []
+
+
+def test_the_command_prints_scores_with_and_without_them(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(f"{','.join(COLUMNS)}\nbabilong_qa1,*,*,,wrong,two answers,me,2026\n")
+    api.build("babilong_qa1,babilong_qa6", tmp_path / "suite", lengths="1k", items=2)
+    api.run(tmp_path / "suite", "fathom/guess", out=tmp_path / "run")
+    (result,) = api.analyze_faulty([tmp_path / "run"], errata=[table])
+    assert (result.task, result.rule, result.replies, result.faulty) == ("babilong_qa1", "strict", 2, 2)
+    code, printed, _ = call("analyze", "faulty", tmp_path / "run", "--errata", table)
+    assert (code, "Without" in printed) == (0, True)
+    assert "no reply with a score" in "".join(call("analyze", "faulty", tmp_path / "run")[1:])
 
 
 def test_rules_are_not_averaged() -> None:

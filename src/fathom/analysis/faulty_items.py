@@ -17,11 +17,11 @@ from pathlib import Path
 import polars as pl
 
 from fathom.plugins.discovery import folders
-from fathom.score.registry import RULES
 from fathom.types import FathomError
 
 TABLE = "errata.csv"
 COLUMNS = ("task", "item", "target", "rule", "fault", "reason", "source", "date")
+RULES = ("official", "strict")
 FAULTS = ("wrong", "ambiguous", "absent", "scorer")
 _PATTERNS = ("task", "item", "target")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")

@@ -303,11 +303,25 @@ def score(reply: str, sample: Sample) -> Score:
     text = reply_text(reply) or ""
     if kind == "word":
         text = text.rpartition(":")[2]
-    found = PATTERNS[kind].findall(text if kind == "variable" else caseless(text))
-    named = list(dict.fromkeys(map(caseless, found)))
+    matches = PATTERNS[kind].findall(text if kind == "variable" else caseless(text))
+    named = list(dict.fromkeys(map(caseless, matches)))
     return Score(
         bag_f1(named, [caseless(item) for item in gold]), bool(named), ", ".join(named) or None, f"F1 of {kind}s"
     )
+
+
+DUMPED = {
+    **dict.fromkeys(
+        ("niah_single_1", "niah_single_2"), "100% (8k): all numbers of the text, one of which has 7 digits"
+    ),
+    "niah_single_3": "100% (8k): all UUIDs of the text, which has no other",
+    "niah_multikey_1": "40% (8k; official 100%): all numbers of the text, four of which have 7 digits",
+    "vt": "100% (8k): all names of the text, five of which are variables",
+    **dict.fromkeys(
+        ("niah_multivalue", "niah_multiquery"), "100% (8k): all numbers of the text, four of which have 7 digits"
+    ),
+}
+"""What a dump of the context scores (``python performance/shortcuts.py ruler --lengths 8k --items 25``)."""
 
 
 def _task(
@@ -320,7 +334,6 @@ def _task(
     pool: Callable[[Resources], CandidatePool] | None = None,
     noise: tuple[Role, ...] = (),
     positioned: bool = False,
-    shortcut: str = "",
 ) -> Task:
     return Task(
         name=f"ruler_{name}",
@@ -337,7 +350,7 @@ def _task(
         gold=(),
         noise=noise,
         official=ALL,
-        shortcut=shortcut,
+        shortcut=DUMPED.get(name, ""),
     )
 
 
@@ -347,17 +360,6 @@ _POOLS: Mapping[str, tuple[Callable[[Resources], CandidatePool] | None, tuple[Ro
     "documents": (None, _TEXT),
     "needles": (no_documents, ()),
 }
-DUMPED = {
-    **dict.fromkeys(
-        ("niah_single_1", "niah_single_2"), "100% (8k): all numbers of the text, one of which has 7 digits"
-    ),
-    "niah_single_3": "100% (8k): all UUIDs of the text, which has no other",
-    "niah_multikey_1": "40% (8k; official 100%): all numbers of the text, four of which have 7 digits",
-    **dict.fromkeys(
-        ("niah_multivalue", "niah_multiquery"), "100% (8k): all numbers of the text, four of which have 7 digits"
-    ),
-}
-"""What a dump of the context scores (``python performance/shortcuts.py ruler --lengths 8k --items 25``)."""
 _HIDDEN = {"noise": "in a repeated sentence", "documents": "in documents", "needles": "in a list of them"}
 
 
@@ -376,7 +378,6 @@ def _retrieval(name: str, task: Retrieval) -> Task:
         pool=pool,
         noise=noise,
         positioned=task.keys * task.values == 1,
-        shortcut=DUMPED.get(name, ""),
     )
 
 
@@ -411,7 +412,6 @@ TASKS = (
         "the five variables of a chain of assignments",
         pool=one_sentence,
         noise=("refrain",),
-        shortcut="100% (8k): all names of the text, five of which are variables",
     ),
     _task("cwe", plan_common, 160, "the ten most common words of a list", pool=no_documents),
     _task("fwe", plan_frequent, 96, "the three most frequent coded words of a text", pool=no_documents),
