@@ -99,7 +99,7 @@ def babilong(prompt: str) -> str:
 
 def nolima(prompt: str) -> str:
     for sight, country, continent in LINKS["en"]:
-        names = re.findall(rf"(?:truth, |balcony of )(\w+).*?{re.escape(sight)}", prompt)
+        names = re.findall(rf"(?:every morning |balcony of )(\w+).*?{re.escape(sight)}", prompt)
         if names and any(word in prompt[-200:] for word in (sight, country, continent)):
             return str(names[0])
     return "unknown"

@@ -5,6 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from command_line import Call
+from fathom import api
 from fathom.analysis.faulty_items import COLUMNS, FaultyItems, faulty_items, is_faulty, with_and_without
 from fathom.suites.registry import tasks
 from fathom.types import FathomError
@@ -39,6 +41,25 @@ def test_means_are_shown_with_and_without_the_faulty_items() -> None:
     assert with_and_without(ROWS.with_columns(rule=pl.lit("strict")), faulty_items()) == []
 
 
+def test_the_command_prints_scores_with_and_without_them(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(f"{','.join(COLUMNS)}\nbabilong_qa1,*,*,,wrong,two answers,me,2026\n")
+    api.build("babilong_qa1,babilong_qa6", tmp_path / "suite", lengths="1k", items=2)
+    api.run(tmp_path / "suite", "fathom/guess", out=tmp_path / "run")
+    (result,) = api.analyze_faulty([tmp_path / "run"], errata=[table])
+    assert (result.task, result.rule, result.replies, result.faulty) == ("babilong_qa1", "strict", 2, 2)
+    code, printed, _ = call("analyze", "faulty", tmp_path / "run", "--errata", table)
+    assert (code, "Without" in printed) == (0, True)
+    assert "no reply with a score" in "".join(call("analyze", "faulty", tmp_path / "run")[1:])
+
+
+def test_rules_are_not_averaged() -> None:
+    both = pl.concat([ROWS, ROWS.with_columns(rule=pl.lit("strict"), value=pl.lit(1.0))])
+    entry = FaultyItems("babilong*", "*", "*", "", "wrong", "two answers", "me", "2026")
+    results = [result for result in with_and_without(both, [entry]) if result.model == "a"]
+    assert [(result.rule, result.mean) for result in results] == [("official", pytest.approx(1 / 3)), ("strict", 1.0)]
+
+
 def test_a_users_table_adds_to_them(tmp_path: Path) -> None:
     table = tmp_path / "mine.csv"
     table.write_text(f"{','.join(COLUMNS)}\nother,1,*,,wrong,two answers,me,2026\n")
@@ -49,7 +70,14 @@ def test_a_users_table_adds_to_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "named"),
-    [("task,item\n", "target"), (f"{','.join(COLUMNS)}\n*,*,*,,wrong,,me,\n", "reason"), (None, "read")],
+    [
+        ("task,item\n", "target"),
+        (f"{','.join(COLUMNS)}\n*,*,*,,wrong,,me,\n", "reason"),
+        (f"{','.join(COLUMNS)}\n*,*,*,,wrnog,why,me,2026\n", "wrong, ambiguous"),
+        (f"{','.join(COLUMNS)}\n*,*,*,Strict,wrong,why,me,2026\n", "official, strict"),
+        (f"{','.join(COLUMNS)}\n*,*,*,,wrong,why,me,today\n", "YYYY"),
+        (None, "read"),
+    ],
 )
 def test_a_wrong_table_is_named_with_what_was_expected(tmp_path: Path, content: str | None, named: str) -> None:
     table = tmp_path / "mine.csv"

@@ -202,6 +202,42 @@ def test_a_copy_of_another_text_is_told_apart() -> None:
     assert answers == ["copy of another text of the same request, number 1 of the others", "exact copy"]
 
 
+def test_a_long_reply_is_compared_in_part_and_its_length_counts() -> None:
+    scorer = get_scorer("mrcr/openai_mrcr", "strict")
+    value = scorer(ScoringRow(f"{COPY}{'x' * 500_000}", COPY, extra=HASH)).value
+    assert value == pytest.approx(2 * 20 / 500_040, rel=0.1)
+
+
+@pytest.mark.parametrize("left", ["-" * 3000 + "1", "1+" * 50_000 + "1", "(" * 300 + "1", "-" * 900 + "1"])
+def test_an_equation_that_is_long_or_deep_is_wrong_and_stops_nothing(left: str) -> None:
+    reply = f"<Solution>\n{left} = 2\nx\ny\n</Solution>"
+    official, strict = both("longproc/countdown_accuracy", reply, TRACE, SUM, "")
+    assert strict == 0
+    assert not official
+
+
+TWO = "# Search Procedure\nstart\n |- Wrong\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "gold", "extra", "why"),
+    [
+        ("countdown_accuracy", "x", TRACE, {}, "extra.nums"),
+        ("countdown_accuracy", "x", TRACE, {"nums": "[1", "target": 3}, "cannot be scored"),
+        ("countdown_accuracy", "x", TRACE, {"nums": "5", "target": 3}, "list of numbers"),
+        ("countdown_partial_accuracy", TWO.replace("Wrong", "x"), TWO, SUM, "Unknown line"),
+        ("travel_planning_accuracy", "<Plan>x</Plan>", "a", {}, "extra.ground_truth_cities"),
+        ("travel_planning_partial_accuracy", "x", " ", CITIES, "empty"),
+    ],
+)
+def test_a_row_that_cannot_be_scored_says_why(
+    name: str, reply: str, gold: str, extra: Mapping[str, object], why: str
+) -> None:
+    score = get_scorer(f"longproc/{name}", "strict")(ScoringRow(reply, gold, extra=extra))
+    assert score.value is None
+    assert why in score.detail
+
+
 @given(
     st.recursive(
         st.integers(0, 99).map(str), lambda inner: st.tuples(inner, st.sampled_from("+-*"), inner).map("".join)

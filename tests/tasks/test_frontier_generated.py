@@ -59,6 +59,37 @@ def test_the_gold_reply_is_right_under_both_rules_and_an_empty_one_wrong(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["ruler_niah_multivalue", "ruler_niah_multiquery", "ruler_vt", "ruler_cwe"])
+def test_every_answer_of_a_list_counts_for_itself_under_the_official_rule(
+    prompts: Mapping[str, list[tuple[Sample, str]]], name: str
+) -> None:
+    official = get_scorer(get_task(name).official, "official")
+    for sample, _ in prompts[name]:
+        gold = json.loads(str(sample.inputs["gold_json"]))
+        assert official(row_of("; ".join(reversed(gold)), sample)).value == 1
+        assert official(row_of(gold[0], sample)).value == pytest.approx(1 / len(gold))
+
+
+@pytest.mark.slow
+def test_words_that_are_no_variables_do_not_count(prompts: Mapping[str, list[tuple[Sample, str]]]) -> None:
+    for sample, _ in prompts["ruler_vt"]:
+        reply = f"There are these five, which first value takes: {sample.targets[0]}"
+        assert get_task("ruler_vt").score(reply, sample).value == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mrcr_2", "mrcr_8"])
+def test_chance_of_a_copy_is_the_mean_score_of_copying_a_like_entry(
+    prompts: Mapping[str, list[tuple[Sample, str]]], name: str
+) -> None:
+    for sample, _ in prompts[name]:
+        prefix = str(sample.inputs["random_string_to_prepend"])
+        copies = [sample.targets[0], *(prefix + text for text in json.loads(str(sample.inputs["others"])))]
+        scores = [get_task(name).score(copy, sample).value or 0.0 for copy in copies]
+        assert sample.chance == pytest.approx(mean(scores))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_every_length_is_filled_and_asks_the_same(prompts: Mapping[str, list[tuple[Sample, str]]], name: str) -> None:
     items = defaultdict(list)

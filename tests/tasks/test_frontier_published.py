@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from engine_calls import configure
 from fathom import api
+from fathom.benchmarks.aa_lcr import records as aa_lcr
 from fathom.benchmarks.aa_lcr.tasks import verdict_steps, verdict_value
+from fathom.benchmarks.mrcr.records import read_record
+from fathom.documents.corpus.records import BadRowError
 from fathom.score.judge import Case
 from fathom.suites.build import build
 from fathom.suites.registry import get_suite
@@ -51,6 +56,55 @@ def test_the_documents_of_a_question_are_found_in_the_archive_beside_the_table(t
     prompt = render(sample, suite.texts())
     assert prompt.count("On page 0 of volume 0") == 2
     assert sample.targets == ("Keeper 0 of all",)
+
+
+@pytest.mark.parametrize("prompt", ["5", "null", "[5]", "{}", "[" * 100_000])
+def test_a_prompt_that_is_no_list_of_messages_is_a_bad_row(prompt: str) -> None:
+    record = {"prompt": prompt, "answer": "ab", "random_string_to_prepend": "a", "n_needles": 2}
+    with pytest.raises(BadRowError, match="message"):
+        read_record(record, "here")
+
+
+def _encrypted(data: bytes) -> bytes:
+    at = data.index(b"PK\x01\x02") + 8
+    return data[:6] + b"\x01" + data[7:at] + b"\x01" + data[at + 1 :]
+
+
+def _unknown(data: bytes) -> bytes:
+    at = data.index(b"PK\x01\x02") + 10
+    return data[:8] + b"\x63" + data[9:at] + b"\x63" + data[at + 1 :]
+
+
+def _damaged(data: bytes) -> bytes:
+    at = data.index(b".txt") + 4
+    return data[:at] + b"\xff" * 8 + data[at + 8 :]
+
+
+@pytest.mark.parametrize("spoil", [_encrypted, _unknown, _damaged, lambda data: data[:40]])
+def test_an_archive_that_cannot_be_read_is_named_with_what_to_do(
+    tmp_path: Path, spoil: Callable[[bytes], bytes]
+) -> None:
+    archive = tmp_path / aa_lcr.ARCHIVE
+    archive.parent.mkdir()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as opened:
+        opened.writestr("lcr/a/b/c.txt", "A text of some length. " * 50)
+    archive.write_bytes(spoil(archive.read_bytes()))
+    with pytest.raises(BadRowError, match="next to the CSV"):
+        aa_lcr.read_record(_asked(tmp_path), "here")
+
+
+def test_an_archive_with_too_much_in_it_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aa_lcr, "_TOTAL", 10)
+    (tmp_path / aa_lcr.ARCHIVE).parent.mkdir()
+    with ZipFile(tmp_path / aa_lcr.ARCHIVE, "w") as opened:
+        opened.writestr("lcr/a/b/c.txt", "A text of some length.")
+    with pytest.raises(BadRowError, match="more texts"):
+        aa_lcr.read_record(_asked(tmp_path), "here")
+
+
+def _asked(folder: Path) -> dict[str, object]:
+    names = {"document_category": "a", "document_set_id": "b", "data_source_filenames": "c.txt", "question_id": 1}
+    return {**names, "question": "Who?", "answer": "Ann", "file": str(folder / "AA-LCR_Dataset.csv")}
 
 
 def test_a_verdict_is_one_request_and_an_empty_reply_needs_none() -> None:

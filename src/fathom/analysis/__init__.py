@@ -50,6 +50,7 @@ from fathom.analysis.effective import Definition as Definition
 from fathom.analysis.effective import EffectiveLength as EffectiveLength
 from fathom.analysis.effective import effective_length as effective_length
 from fathom.analysis.effective import effective_length_of as effective_length_of
+from fathom.analysis.faulty_items import WithAndWithout as WithAndWithout
 from fathom.analysis.judge import JudgeAgreement as JudgeAgreement
 from fathom.analysis.judge import judge_agreement as judge_agreement
 from fathom.analysis.known import POLICIES as POLICIES

@@ -8,6 +8,7 @@ Not to be confused with ``fathom.documents.sources.errata``, by which builds lea
 every item is asked, and only means change.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,7 +21,10 @@ from fathom.types import FathomError
 
 TABLE = "errata.csv"
 COLUMNS = ("task", "item", "target", "rule", "fault", "reason", "source", "date")
+RULES = ("official", "strict")
+FAULTS = ("wrong", "ambiguous", "absent", "scorer")
 _PATTERNS = ("task", "item", "target")
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class FaultyItems:
 
 @dataclass(frozen=True, slots=True)
 class WithAndWithout:
-    """Means of one model on one task.
+    """Means of one model on one task under one rule.
 
     Attributes:
         replies: Scored replies.
@@ -61,6 +65,7 @@ class WithAndWithout:
 
     model: str
     task: str
+    rule: str
     replies: int
     faulty: int
     mean: float
@@ -74,7 +79,7 @@ def faulty_items(files: Iterable[str | Path] = ()) -> list[FaultyItems]:
         files: Tables of the user (CSV).
 
     Raises:
-        FathomError: A file cannot be read, or lacks a column or a value.
+        FathomError: A file cannot be read, lacks a column or a value, or has a wrong fault, rule or date.
     """
     own = sorted(path for folder in folders() for path in folder.glob(TABLE))
     return [entry for path in (*own, *map(Path, files)) for entry in _read(path)]
@@ -87,10 +92,18 @@ def _read(path: Path) -> list[FaultyItems]:
         raise FathomError(f"{path}: cannot be read as a table of faulty items: {error}") from None
     if missing := [name for name in COLUMNS if name not in table.columns]:
         raise FathomError(f"{path}: the column {missing[0]!r} is missing; expected {', '.join(COLUMNS)}")
-    for number, row in enumerate(table.select("reason", "source", *_PATTERNS).iter_rows(named=True), 2):
-        if empty := [name for name, value in row.items() if not value]:
+    entries = [FaultyItems(**row) for row in table.select(COLUMNS).iter_rows(named=True)]
+    for number, entry in enumerate(entries, 2):
+        if empty := [name for name in ("reason", "source", *_PATTERNS) if not getattr(entry, name)]:
             raise FathomError(f"{path}:{number}: {empty[0]!r} is empty; * stands for any task, item or target")
-    return [FaultyItems(**row) for row in table.select(COLUMNS).iter_rows(named=True)]
+        for name, right, expected in (
+            ("fault", entry.fault in FAULTS, ", ".join(FAULTS)),
+            ("rule", entry.rule in ("", *RULES), f"{', '.join(RULES)} or nothing"),
+            ("date", _DATE.fullmatch(entry.date), "YYYY, YYYY-MM or YYYY-MM-DD"),
+        ):
+            if not right:
+                raise FathomError(f"{path}:{number}: {name} is {getattr(entry, name)!r}; expected {expected}")
+    return entries
 
 
 def is_faulty(entry: FaultyItems, task: str, item: str, target: str, rule: str) -> bool:
@@ -100,7 +113,7 @@ def is_faulty(entry: FaultyItems, task: str, item: str, target: str, rule: str) 
 
 
 def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list[WithAndWithout]:
-    """The mean score of every model on every task that has a faulty item, with and without those.
+    """The mean score of every model on every task with faulty items under a rule, with and without those.
 
     Args:
         rows: A rows table, whose replies without a score do not count.
@@ -112,7 +125,7 @@ def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list
     marked = [any(is_faulty(entry, *row) for entry in entries) for row in distinct.iter_rows()]
     scored = scored.join(distinct.with_columns(pl.Series("faulty", marked, dtype=pl.Boolean)), on=names)
     grouped = (
-        scored.group_by("model", "task")
+        scored.group_by("model", "task", "rule")
         .agg(
             replies=pl.len(),
             faulty=pl.col("faulty").sum(),
@@ -120,6 +133,6 @@ def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list
             without=pl.col("value").filter(~pl.col("faulty")).mean(),
         )
         .filter(pl.col("faulty") > 0)
-        .sort("model", "task")
+        .sort("model", "task", "rule")
     )
     return [WithAndWithout(**row) for row in grouped.iter_rows(named=True)]

@@ -20,7 +20,17 @@ Corrected: TypeAlias = Callable[[str, Any, ScoringRow], Answer | None]
 """Given a reply without thoughts, gold answers and row, the strict score; None if there is no gold answer."""
 GOLD = "gold_json"
 """The input of a sample with the gold answers as the released code gets them, in JSON, where targets are replies."""
-_RAISED = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError, SyntaxError, TypeError, ValueError)
+_RAISED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NameError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 
 
 def metric(suite: str, name: str, official: Released, strict: Corrected, description: str) -> Metric:
@@ -42,12 +52,20 @@ def released(compute: Released) -> Scorer:
 
 
 def corrected(compute: Corrected) -> Scorer:
-    """The rule ``strict`` of a computation; thoughts are ignored."""
+    """The rule ``strict`` of a computation; thoughts are ignored.
+
+    A row that lacks a field, or whose fields cannot be read, has no score, for the reason that ``detail`` gives.
+    """
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
             return unscored("strict")
-        result = compute(without_reasoning(row.prediction), gold_of(row), row)
+        try:
+            result = compute(without_reasoning(row.prediction), gold_of(row), row)
+        except KeyError as error:
+            return unscored("strict", f"the row lacks extra.{error.args[0]}")
+        except ValueError as error:
+            return unscored("strict", f"the row cannot be scored: {error}")
         if result is None:
             return unscored("strict", "there is no gold answer")
         value, valid, answer = result

@@ -5,6 +5,7 @@ beside it, or unpacked in that folder. Names in the archive may be in the wrong 
 """
 
 import unicodedata
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -24,6 +25,8 @@ NAME = "aa_lcr"
 ARCHIVE = "extracted_text/AA-LCR_extracted-text.zip"
 GAP = "\n\n"
 _LARGEST = 1 << 26  # bytes of a text
+_TOTAL = 1 << 28  # bytes of all texts
+_MEMBERS = 10_000
 Filled = Annotated[str, FILLED, "a text"]
 
 
@@ -57,7 +60,7 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
     for name in filter(None, map(str.strip, fields["data_source_filenames"].split(";"))):
         content = known.get(_in_unicode(f"{folder}/{name}"))
         if content is None:
-            raise BadRowError(f"the text of {name!r} is not in {ARCHIVE} beside the table")
+            raise BadRowError(f"the text of {name!r} is not in {ARCHIVE}; download that archive next to the CSV")
         text += GAP if text else ""
         passages.append((len(text), len(text) + len(content)))
         text += content
@@ -97,13 +100,18 @@ def _texts(archive: Path) -> Mapping[str, str]:
         }
     try:
         with ZipFile(archive) as opened:
+            members = [each for each in opened.infolist() if each.filename.endswith(".txt")]
+            if len(members) > _MEMBERS or sum(member.file_size for member in members) > _TOTAL:
+                raise BadZipFile("it has more texts than AA-LCR, or larger ones")
             return {
                 _in_unicode(member.filename): storable(opened.read(member).decode("utf-8", "replace"))
-                for member in opened.infolist()
-                if member.filename.endswith(".txt") and member.file_size <= _LARGEST
+                for member in members
+                if member.file_size <= _LARGEST
             }
-    except (BadZipFile, OSError) as error:
-        raise BadRowError(f"{archive.name} cannot be read: {error}") from None
+    except (BadZipFile, EOFError, OSError, RuntimeError, zlib.error) as error:  # also encrypted, or an unknown method
+        raise BadRowError(
+            f"{archive.name} cannot be read: {error}; download it again, to {ARCHIVE} next to the CSV"
+        ) from None
 
 
 SOURCES = (

@@ -22,7 +22,8 @@ METRIC = "babilong/babilong"
 PEOPLE = ("Mary", "John", "Daniel", "Sandra")
 THINGS = ("apple", "football", "milk")
 PLACES = LABELS["qa1"]
-NUMBERS = ("none", "one", "two", "three")
+CARRIED = ("one", "two", "three")
+NUMBERS = ("none", *CARRIED)
 INTRO = (
     "Below is a long text. Facts about some people are scattered in it; the latest one about a person or thing holds."
 )
@@ -37,7 +38,10 @@ CAP = 64
 
 
 class World(NamedTuple):
-    """Facts in their order, where people are, what they carry, and where things have been."""
+    """Facts in their order, where people are, what they carry, and where things have been, at last where they are.
+
+    A person takes only what lies there, or what no fact has named before.
+    """
 
     facts: list[str]
     places: dict[str, str]
@@ -52,7 +56,7 @@ def simulated(rng: Random, events: int) -> World:
         _walk(rng, world, person)
     while len(world.facts) < events:
         person = rng.choice(PEOPLE)
-        free = [thing for thing in THINGS if not any(thing in things for things in world.carried.values())]
+        free = _free(world, person)
         kind = rng.random()
         if kind < 0.55:
             _walk(rng, world, person)
@@ -60,11 +64,18 @@ def simulated(rng: Random, events: int) -> World:
             thing = rng.choice(free)
             world.carried[person].append(thing)
             world.facts.append(f"{person} took the {thing} there.")
-            _seen(world, thing, world.places[person])
+            world.paths[thing] = world.paths[thing] or [world.places[person]]
         elif world.carried[person]:
             thing = world.carried[person].pop(rng.randrange(len(world.carried[person])))
             world.facts.append(f"{person} put down the {thing} there.")
     return world
+
+
+def _free(world: World, person: str) -> list[str]:
+    """The things that a person can take: nobody carries them, and they lie where the person is, or anywhere."""
+    carried = {thing for things in world.carried.values() for thing in things}
+    here = world.places[person]
+    return [thing for thing in THINGS if thing not in carried and (world.paths[thing] or [here])[-1] == here]
 
 
 def _walk(rng: Random, world: World, person: str) -> None:
@@ -72,12 +83,6 @@ def _walk(rng: Random, world: World, person: str) -> None:
     world.places[person] = place
     world.facts.append(f"{person} went to the {place}.")
     for thing in world.carried[person]:
-        _seen(world, thing, place)
-
-
-def _seen(world: World, thing: str, place: str) -> None:
-    """A thing that is taken elsewhere than it lay is there from then on."""
-    if world.paths[thing][-1:] != [place]:
         world.paths[thing].append(place)
 
 
@@ -125,11 +130,12 @@ ASKED: Mapping[str, tuple[int, Callable[[Random, World], tuple[str, str] | None]
 
 
 def drawn(rng: Random, task: str) -> tuple[Sequence[str], str, str]:
-    """Facts, a question and its answer."""
+    """Facts, a question and its answer; each number of things is equally often the answer."""
     events, ask, _ = ASKED[task]
+    wanted = rng.choice(CARRIED) if task == "qa7" else ""
     while True:
         world = simulated(rng, events)
-        if asked := ask(rng, world):
+        if (asked := ask(rng, world)) and asked[1] == (wanted or asked[1]):
             return world.facts, *asked
 
 
@@ -137,22 +143,24 @@ def plan(draw: Draw, task: str) -> Plan:
     """The facts in their order over the text."""
     facts, question, answer = drawn(draw.rng, task)
     needles = tuple(Needle(fact, place) for fact, place in zip(facts, depths(draw, len(facts)), strict=True))
-    return Haystack(INTRO, needles, _ending(task, question, answer))
+    return Haystack(
+        INTRO, needles, _ending(task, question, answer, len(CARRIED) if task == "qa7" else len(LABELS[task]))
+    )
 
 
-def _ending(task: str, question: str, answer: str) -> Ending:
+def _ending(task: str, question: str, answer: str, choices: int) -> Ending:
     form = FORMS.get(task, "the answer")
     return Ending(
         QUESTION.format(question=question, form=form),
         (answer,),
-        chance=1 / len(LABELS[task]),
+        chance=1 / choices,
         inputs={"dataset": task, "question": question},
         asked=question,
     )
 
 
 def _published_ending(record: Document, task: str) -> Ending:
-    ending = _ending(task, str(record.meta["question"]), str(record.meta["target"]))
+    ending = _ending(task, str(record.meta["question"]), str(record.meta["target"]), len(LABELS[task]))
     return Ending(f"\n\n{ending.question}", ending.targets, ending.chance, inputs=ending.inputs, asked=ending.asked)
 
 

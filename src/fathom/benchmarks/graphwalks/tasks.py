@@ -20,9 +20,9 @@ from random import Random
 from fathom.benchmarks.graphwalks.records import ANSWERS, NAME, PROBLEMS, SOURCE_NAME
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
-from fathom.suites.tasks.growing import Growing, Piece, enough, growing, words
+from fathom.suites.tasks.growing import Growing, Piece, different, enough, growing, no_documents
 from fathom.suites.tasks.published import Published, asking
-from fathom.types import CandidatePool, Document, Draw, Ending, Plan, Resources, Task
+from fathom.types import Document, Draw, Ending, Plan, Task
 
 METRIC = "graphwalks/card_2026_latest"
 DEGREE = 4
@@ -56,11 +56,6 @@ PROMPTS = {
 def node(rng: Random) -> str:
     """A name of ten hexadecimal digits."""
     return f"{rng.getrandbits(40):010x}"
-
-
-def no_documents(resources: Resources) -> CandidatePool:
-    """Graphs need no text."""
-    return CandidatePool(())
 
 
 def answer(nodes: Sequence[str]) -> str:
@@ -98,7 +93,7 @@ def plan(draw: Draw, kind: str) -> Plan:
     """A graph whose answer is the same at every length."""
     rng, longest = draw.rng, draw.resources.lengths[-1]
     sources = enough(longest, DEGREE * EDGE)
-    names = words(partial(node, rng), sources + DEGREE ** (DEPTHS[-1] + 1))
+    names = different(partial(node, rng), sources + DEGREE ** (DEPTHS[-1] + 1))
     if kind == "bfs":
         depth = rng.choice(DEPTHS[: 2 if draw.resources.shortest < 4096 else None])
         edges, gold = searched(rng, names, depth)

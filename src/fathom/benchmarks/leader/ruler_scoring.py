@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
+from fathom.score.released import gold_of
 from fathom.score.text import caseless, stands_in
 from fathom.types import Score
 
@@ -29,9 +30,10 @@ def _official(share: Callable[[int, int], float], on_none: str) -> Scorer:
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
             return crash("AttributeError", "the released code cannot search a non-string")
-        if not isinstance(row.answers, str | list):
+        given = gold_of(row)
+        if not isinstance(given, str | list):
             return crash("TypeError", "the gold answers are not a list")
-        golds = list(row.answers)  # Known fault: one text is read letter by letter.
+        golds = list(given)  # Known fault: one text is read letter by letter.
         if not golds:
             return crash(on_none, "there is no gold text")
         if not all(isinstance(gold, str) for gold in golds):
@@ -46,7 +48,8 @@ def _strict(share: Callable[[int, int], float]) -> Scorer:
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
             return unscored("strict")
-        given = row.answers if isinstance(row.answers, list) else [row.answers]
+        given = gold_of(row)
+        given = given if isinstance(given, list) else [given]
         golds = list(dict.fromkeys(str(gold) for gold in given if gold is not None and caseless(str(gold))))
         if not golds:
             return unscored("strict", "there is no gold text")

@@ -39,6 +39,7 @@ _OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
 }
 _LARGEST = 10**18
+_LONGEST = 1000
 
 
 def tagged(reply: str, tag: str) -> str | None:
@@ -125,11 +126,14 @@ def arithmetic(text: str) -> int | float:
 
     Raises:
         NameError: It contains a name.
+        RecursionError: It is longer than any equation of three numbers, or too deep.
         SyntaxError: It is no expression.
         TypeError: It contains something other than numbers and signs.
         ZeroDivisionError: It divides by zero.
         ValueError: A number in it is too large.
     """
+    if len(text) > _LONGEST:
+        raise RecursionError(f"an expression of more than {_LONGEST:,} characters")
     return _evaluated(ast.parse(text.lstrip(" \t"), mode="eval").body)
 
 
@@ -198,8 +202,8 @@ def _numbers(row: ScoringRow) -> tuple[list[int], int]:
     nums, target = row.extra["nums"], row.extra["target"]
     if isinstance(nums, str):
         nums = json.loads(nums)
-    assert isinstance(nums, list)
-    assert isinstance(target, int)
+    if not isinstance(nums, list) or not isinstance(target, int):
+        raise ValueError("extra.nums is no list of numbers, or extra.target no number")
     return nums, target
 
 
@@ -227,7 +231,7 @@ def _strict_countdown(reply: str, gold: Any, row: ScoringRow) -> tuple[float, fl
     solution, (nums, target) = tagged(reply, "Solution"), _numbers(row)
     try:
         right = solution is not None and _solved(nums, target, "\n".join(_lines(solution)))
-    except (NameError, SyntaxError, TypeError, ZeroDivisionError):
+    except (ArithmeticError, MemoryError, NameError, RecursionError, SyntaxError, TypeError, ValueError):
         right = False
     searches = None if right else _searches(reply, gold)
     if searches is None:
@@ -295,6 +299,8 @@ def _strict_travel(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float
     if _travelled(plan, row, r"[\w'’. -]+?(?=[.,;]|$| to )"):
         return 1.0, 1.0, plan
     golds = _planned(_procedure(gold, row))
+    if not golds:
+        raise ValueError("the gold procedure is empty")
     share = _prefix(_planned(reply), golds, lambda line, expected: expected in line)
     return 0.0, min(share, 1 - 1 / len(golds)), plan
 

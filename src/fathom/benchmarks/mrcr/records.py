@@ -62,9 +62,12 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
     """
     fields = typed(Record, record)
     try:
-        messages = [typed(Messages, message) for message in json.loads(fields["prompt"])]
-    except ValueError as error:
+        given = json.loads(fields["prompt"])
+    except (ValueError, RecursionError) as error:
         raise BadRowError(f"the field 'prompt' is no JSON list of messages: {error}") from None
+    if not isinstance(given, list) or not all(isinstance(message, dict) for message in given):
+        raise BadRowError("the field 'prompt' is no JSON list of messages")
+    messages = [typed(Messages, message) for message in given]
     text = storable("\n\n".join(f"{message['role'].capitalize()}:\n{message['content']}" for message in messages))
     answer, prefix = storable(fields["answer"]), fields["random_string_to_prepend"]
     return _document(text, where, f"{OPENAI}_{fields['n_needles']}", answer, prefix)

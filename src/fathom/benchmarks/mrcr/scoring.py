@@ -21,6 +21,8 @@ from fathom.score.released import Answer, metric, one_gold
 
 SIZE = 12
 """Characters of Google's random string."""
+HEAD = 600
+"""Characters by which a copy of another text is told."""
 EXACT = 0.99
 """The ratio from which a reply counts as a copy."""
 PREFIX = "random_string_to_prepend"
@@ -66,21 +68,25 @@ def _strict(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
     if not reply.startswith(prefix):
         return 0.0, False, None
     copied = reply.removeprefix(prefix).strip()
-    value = similarity(copied, answer.strip().removeprefix(prefix).strip())
-    return value, True, _copied(copied, value, row)
+    wanted = answer.strip().removeprefix(prefix).strip()
+    value = similarity(copied, wanted)
+    return value, True, _copied(copied, wanted, value, row)
 
 
 def similarity(copied: str, answer: str) -> float:
-    """The ratio of matching characters, all of which count."""
-    return SequenceMatcher(None, copied, answer, autojunk=False).ratio()
+    """The ratio of matching characters, all of which count; they are sought in the first two lengths of the answer."""
+    if copied == answer:
+        return 1.0
+    matcher = SequenceMatcher(None, copied[: 2 * len(answer)], answer, autojunk=False)
+    return 2 * sum(block.size for block in matcher.get_matching_blocks()) / (len(copied) + len(answer))
 
 
-def _copied(copied: str, value: float, row: ScoringRow) -> str:
-    """Whether the text in question was copied, or which other one."""
+def _copied(copied: str, wanted: str, value: float, row: ScoringRow) -> str:
+    """Whether the text in question was copied, or which other one, by their beginnings."""
     others = row.extra.get(OTHERS)
     if value < EXACT and isinstance(others, str):
-        ratios = [similarity(copied, other) for other in json.loads(others)]
-        if max(ratios, default=0.0) > value:
+        own, *ratios = (similarity(copied[:HEAD], text[:HEAD]) for text in (wanted, *json.loads(others)))
+        if max(ratios, default=0.0) > own:
             return f"copy of another text of the same request, number {ratios.index(max(ratios)) + 1} of the others"
     return "exact copy" if value >= EXACT else "no exact copy"
 

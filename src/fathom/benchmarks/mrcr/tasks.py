@@ -4,7 +4,8 @@
 entries of registers kept at places; 2, 4 or 8 requests name the same register and place, all others another pair, which
 may share one of both. The entries are passages of the documents; the conversation of a longer prompt has all of a
 shorter one, in the same order, and the last entry may be shortened to fill it. The random string that a reply begins
-with, and the number of the entry in question, are drawn once.
+with, and the number of the entry in question, are drawn once. Chance is the mean of the
+strict scores of copying each of the like entries.
 
 Unlike in the publishers' data, entries are no model's writing, so that every one can be told from the others, and other
 entries may follow the last like one.
@@ -16,11 +17,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 from string import ascii_letters, digits
 
 from fathom.benchmarks.leader.needle_tasks import PLACES as TOWNS
 from fathom.benchmarks.mrcr.records import GOOGLE, NEEDLES, OPENAI, RECORDS
-from fathom.benchmarks.mrcr.scoring import OTHERS, PREFIX
+from fathom.benchmarks.mrcr.scoring import OTHERS, PREFIX, similarity
 from fathom.score.registry import strict_score
 from fathom.suites.tasks import passages
 from fathom.suites.tasks.growing import Growing, Piece, enough, growing
@@ -102,7 +104,7 @@ def plan(draw: Draw, needles: int) -> Plan:
     ending = Ending(
         question,
         (prefix + texts[number],),
-        chance=0.0,
+        chance=fmean(similarity(text.strip(), texts[number].strip()) for text in texts),
         facets={"needles": needles, "asked": number + 1},
         inputs={PREFIX: prefix, OTHERS: json.dumps(others, ensure_ascii=False)},
     )

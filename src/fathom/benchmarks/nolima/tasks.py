@@ -17,11 +17,11 @@ from fathom.types import Draw, Ending, Haystack, Needle, Plan, Task
 METRIC = "nolima/contains"
 LINKS = {
     "en": (
-        ("the Semper Opera House", "Germany", "Europe"),
+        ("Neuschwanstein Castle", "Germany", "Europe"),
         ("the pyramid of Cheops", "Egypt", "Africa"),
         ("the Taj Mahal", "India", "Asia"),
         ("Machu Picchu", "Peru", "South America"),
-        ("the Kiasma museum", "Finland", "Europe"),
+        ("the Leaning Tower of Pisa", "Italy", "Europe"),
         ("the Forbidden City", "China", "Asia"),
         ("Table Mountain", "South Africa", "Africa"),
         ("the Sugarloaf Mountain", "Brazil", "South America"),
@@ -29,11 +29,11 @@ LINKS = {
         ("Himeji Castle", "Japan", "Asia"),
     ),
     "zh": (
-        ("森珀歌剧院", "德国", "欧洲"),
+        ("新天鹅堡", "德国", "欧洲"),
         ("胡夫金字塔", "埃及", "非洲"),
         ("泰姬陵", "印度", "亚洲"),
         ("马丘比丘", "秘鲁", "南美洲"),
-        ("奇亚斯玛博物馆", "芬兰", "欧洲"),
+        ("比萨斜塔", "意大利", "欧洲"),
         ("故宫", "中国", "亚洲"),
         ("桌山", "南非", "非洲"),
         ("面包山", "巴西", "南美洲"),
@@ -43,14 +43,25 @@ LINKS = {
 }
 """Sights with the country and the continent in which they stand."""
 CHARACTERS = {
-    "en": ("Odalys", "Brannoc", "Ysmena", "Corvin", "Thessaly", "Marlow", "Ilvane", "Petronel", "Quillon", "Serafine"),
-    "zh": ("沐岚", "闻笙", "祁野", "叶知", "阮青", "卓然", "贺兰", "楚暮", "温酒", "白砚"),
+    "en": (
+        "Odalys",
+        "Brannoc",
+        "Ysmena",
+        "Corvash",
+        "Tamsarel",
+        "Dovrick",
+        "Ilvane",
+        "Petronel",
+        "Quillon",
+        "Serafane",
+    ),
+    "zh": ("沐岚", "闻笙", "祁野", "叶知", "阮青", "卓霁", "聂汀", "楚暮", "温砚", "白蔺"),
 }
 PROMPTS = {
     "en": {
         "intro": "Read the text below. Afterwards you will be asked about a character in it.",
         "needles": (
-            "In truth, {name} lives right behind {sight}.",
+            "Early every morning {name} sweeps the steps in front of {sight}.",
             "From the balcony of {name} one looks down on {sight}.",
         ),
         "question": "Which character of the text {asked}? Reply with the name only.\nName:",
@@ -60,7 +71,7 @@ PROMPTS = {
     },
     "zh": {
         "intro": "请阅读下面的文字，之后会问到其中的一个人物。",
-        "needles": ("其实{name}就住在{sight}后面。", "从{name}家的阳台往下看就是{sight}。"),
+        "needles": ("每天清早，{name}都要清扫{sight}前的台阶。", "从{name}家的阳台往下看就是{sight}。"),
         "question": "文中哪个人物{asked}？请只回答名字。\n名字：",
         "onehop": "一定去过{country}",
         "twohop": "一定去过{continent}",
@@ -110,6 +121,7 @@ TASKS = tuple(
         gold=(),
         noise=("qa", "news", "noise"),
         official=METRIC,
+        shortcut="100% (8k): all names of the text, which has no other of the set",
     )
     for kind, description in _KINDS.items()
 )

@@ -35,7 +35,7 @@ from fathom.score.answers import reply_text
 from fathom.score.released import GOLD
 from fathom.score.text import bag_f1, caseless
 from fathom.suites.tasks import depths, scattered
-from fathom.suites.tasks.growing import Growing, Piece, enough, growing, words
+from fathom.suites.tasks.growing import Growing, Piece, different, enough, growing, no_documents
 from fathom.suites.tasks.several import apart
 from fathom.types import (
     AnswerKind,
@@ -86,10 +86,10 @@ RETRIEVAL: Mapping[str, Retrieval] = MappingProxyType(
 PATTERNS = {
     "number": re.compile(r"(?<!\d)\d{7}(?!\d)"),
     "uuid": re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
-    "variable": re.compile(r"(?<![a-z])[a-z]{5}(?![a-z])"),
+    "variable": re.compile(r"(?<![A-Za-z])[A-Z]{5}(?![A-Za-z])"),
     "word": re.compile(r"[^\W\d_]+"),
 }
-"""Answers of each kind in a reply in lower case."""
+"""Answers of each kind in a reply: variables in upper case, others in lower case."""
 HOPS = 4
 COMMON, OFTEN, RARE = 10, (30, 3), (6, 1)
 FREQUENT, EXPONENT, CODED = 3, 2.0, 6
@@ -169,11 +169,6 @@ def ending_of(question: str, gold: Sequence[str], kind: str) -> Ending:
     return Ending(question, (", ".join(gold),), chance=0.0, facets={"answers": len(gold)}, inputs=inputs)
 
 
-def no_documents(resources: Resources) -> CandidatePool:
-    """Tasks without documents need no text."""
-    return CandidatePool(())
-
-
 # ----------------------------------------------------------------------------------------------------------- retrieval
 
 
@@ -185,15 +180,15 @@ def plan_retrieval(draw: Draw, task: Retrieval) -> Plan:
     def needle(key: str, value: str) -> str:
         return prompts["needle"].format(kind=named, key=key, value=value)
 
-    keys = words(partial(key_of, rng, task.key), task.keys)
-    pairs = [(key, value) for key in keys for value in words(partial(_value, rng, task.value), task.values)]
+    keys = different(partial(key_of, rng, task.key), task.keys)
+    pairs = [(key, value) for key in keys for value in different(partial(_value, rng, task.value), task.values)]
     asked = rng.sample(keys, task.queries)
     gold = [value for wanted in asked for key, value in pairs if key == wanted]
     text = prompts["one" if len(gold) == 1 else "several"].format(kind=named, key=prompts["and"].join(asked))
     ending = ending_of(text, gold, task.value)
     intro = prompts["intro"].format(kind=named)
     if task.haystack == "needles":
-        others = words(partial(key_of, rng, task.key), enough(draw.resources.lengths[-1], 10), keys)
+        others = different(partial(key_of, rng, task.key), enough(draw.resources.lengths[-1], 10), keys)
         spaced = replace(ending, question="\n\n" + ending.question)
         context = Growing(
             intro,
@@ -214,7 +209,7 @@ def plan_retrieval(draw: Draw, task: Retrieval) -> Plan:
 def plan_variables(draw: Draw) -> Plan:
     """A chain of variables: the first one has a value, each other one that of the one before."""
     rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
-    names = words(lambda: "".join(rng.choices(ascii_uppercase, k=5)), HOPS + 1)
+    names = different(lambda: "".join(rng.choices(ascii_uppercase, k=5)), HOPS + 1)
     value = str(rng.randint(10_000, 99_999))
     texts = [
         f"VAR {name} = {before}" for name, before in zip(names, [value, *(f"VAR {n}" for n in names)], strict=False)
@@ -228,8 +223,8 @@ def plan_common(draw: Draw) -> Plan:
     """Ten words that occur often among others that do not, in a numbered list."""
     rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
     often, rare = OFTEN if draw.resources.shortest >= 4096 else RARE
-    gold = words(partial(coined, rng), COMMON)
-    others = words(partial(coined, rng), enough(draw.resources.lengths[-1], 3 * rare), gold)
+    gold = different(partial(coined, rng), COMMON)
+    others = different(partial(coined, rng), enough(draw.resources.lengths[-1], 3 * rare), gold)
     ending = ending_of(prompts["cwe_question"].format(count=COMMON), gold, "word")
     context = Growing(
         prompts["cwe"],
@@ -249,7 +244,7 @@ def plan_frequent(draw: Draw) -> Plan:
     """Coded words whose counts follow a zeta distribution at every length; ranks 2 to 4 are asked for."""
     rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
     longest = draw.resources.lengths[-1]
-    drawn = words(lambda: "".join(rng.choices(ascii_lowercase, k=CODED)), max(2 * FREQUENT, longest // 50))
+    drawn = different(lambda: "".join(rng.choices(ascii_lowercase, k=CODED)), max(2 * FREQUENT, longest // 50))
     ranked = [DOTS, *drawn[1:]]
     pieces = [Piece((ranked[rank],), rng.random()) for rank in islice(by_frequency(len(ranked)), enough(longest, 1))]
     ending = ending_of(prompts["fwe_question"].format(count=FREQUENT), ranked[1 : FREQUENT + 1], "word")
@@ -305,13 +300,28 @@ def score(reply: str, sample: Sample) -> Score:
     Words are those after the last colon, as a reply may say what it lists.
     """
     kind, gold = str(sample.inputs["kind"]), json.loads(str(sample.inputs[GOLD]))
-    text = caseless(reply_text(reply) or "")
+    text = reply_text(reply) or ""
     if kind == "word":
         text = text.rpartition(":")[2]
-    named = list(dict.fromkeys(PATTERNS[kind].findall(text)))
+    matches = PATTERNS[kind].findall(text if kind == "variable" else caseless(text))
+    named = list(dict.fromkeys(map(caseless, matches)))
     return Score(
         bag_f1(named, [caseless(item) for item in gold]), bool(named), ", ".join(named) or None, f"F1 of {kind}s"
     )
+
+
+DUMPED = {
+    **dict.fromkeys(
+        ("niah_single_1", "niah_single_2"), "100% (8k): all numbers of the text, one of which has 7 digits"
+    ),
+    "niah_single_3": "100% (8k): all UUIDs of the text, which has no other",
+    "niah_multikey_1": "40% (8k; official 100%): all numbers of the text, four of which have 7 digits",
+    "vt": "100% (8k): all names of the text, five of which are variables",
+    **dict.fromkeys(
+        ("niah_multivalue", "niah_multiquery"), "100% (8k): all numbers of the text, four of which have 7 digits"
+    ),
+}
+"""What a dump of the context scores (``python performance/shortcuts.py ruler --lengths 8k --items 25``)."""
 
 
 def _task(
@@ -340,6 +350,7 @@ def _task(
         gold=(),
         noise=noise,
         official=ALL,
+        shortcut=DUMPED.get(name, ""),
     )
 
 
@@ -349,18 +360,20 @@ _POOLS: Mapping[str, tuple[Callable[[Resources], CandidatePool] | None, tuple[Ro
     "documents": (None, _TEXT),
     "needles": (no_documents, ()),
 }
-_HIDDEN = {"noise": "in a repeated sentence", "documents": "in documents", "needles": "among others like it"}
+_HIDDEN = {"noise": "in a repeated sentence", "documents": "in documents", "needles": "in a list of them"}
 
 
 def _retrieval(name: str, task: Retrieval) -> Task:
     pool, noise = _POOLS[task.haystack]
-    asked = task.queries * task.values
-    what = {"number": "code number", "uuid": "UUID"}[task.value]
+    what = {"number": "code number", "uuid": "UUID"}[task.value] + ("s" if task.values > 1 else "")
+    many = task.haystack == "needles"
+    keys = "many keys" if many else f"{task.keys} key{'s' if task.keys > 1 else ''}"
+    asked = f" each, {task.queries} of them asked for" if many or task.keys > 1 else ""
     return _task(
         name,
         partial(plan_retrieval, task=task),
         128,
-        f"{asked} {what}{'s' if asked > 1 else ''} hidden {_HIDDEN[task.haystack]}",
+        f"{keys} with {task.values} {what}{asked}, {_HIDDEN[task.haystack]}",
         answer="uuid" if task.value == "uuid" else "words",
         pool=pool,
         noise=noise,
@@ -393,7 +406,12 @@ def _questions(name: str, several: bool) -> Task:
 TASKS = (
     *(_retrieval(name, task) for name, task in RETRIEVAL.items()),
     _task(
-        "vt", plan_variables, 128, "the five variables of a chain of assignments", pool=one_sentence, noise=("refrain",)
+        "vt",
+        plan_variables,
+        128,
+        "the five variables of a chain of assignments",
+        pool=one_sentence,
+        noise=("refrain",),
     ),
     _task("cwe", plan_common, 160, "the ten most common words of a list", pool=no_documents),
     _task("fwe", plan_frequent, 96, "the three most frequent coded words of a text", pool=no_documents),

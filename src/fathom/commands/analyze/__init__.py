@@ -19,7 +19,7 @@ from fathom.commands.analyze.shared import (
 )
 from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell, Unanswered
 from fathom.options.declare import Read, at_least, given, line_only, opt, unset
-from fathom.options.values import MaybePath, Names, names_of, paths_of
+from fathom.options.values import MaybePath, Names, Several, names_of, paths_of
 from fathom.plugins.names import unknown
 from fathom.printing import several
 from fathom.types import FathomError
@@ -339,6 +339,22 @@ def analyze_best(options: BestOptions) -> "list[analysis.BestCandidate]":
     from fathom.analysis import best_models
 
     return best_models(known_removed(options).rows, alpha=options.alpha)
+
+
+class FaultyOptions(Study):
+    _: KW_ONLY
+    errata: Annotated[
+        Several,
+        opt("A table (CSV) of faulty items beside the benchmarks' own; may be given more than once.", metavar="FILE"),
+    ] = unset
+
+
+@study(FaultyOptions, printing("no reply with a score is to an item that is known to be faulty under its rule"))
+def analyze_faulty(options: FaultyOptions) -> "list[analysis.WithAndWithout]":
+    """Scores with and without the items of published benchmarks that are known to be faulty."""
+    from fathom.analysis.faulty_items import faulty_items, with_and_without
+
+    return with_and_without(study_rows(options), faulty_items(options.errata or ()))
 
 
 class ThinkingOptions(Study):

@@ -13,7 +13,7 @@ from itertools import islice
 from operator import attrgetter
 
 from fathom.suites.compose.draft import merged
-from fathom.types import Arranged, Counter, Document, Ending, Measure, Part, Span, Whole
+from fathom.types import Arranged, CandidatePool, Counter, Document, Ending, Measure, Part, Resources, Span, Whole
 
 ROUNDS = 8
 _PROBED = 48
@@ -161,7 +161,12 @@ def enough(longest: int, least: int) -> int:
     return longest // least + 1
 
 
-def words(random_word: Callable[[], str], count: int, taken: Sequence[str] = ()) -> list[str]:
+def no_documents(resources: Resources) -> CandidatePool:
+    """The pool of tasks that need no text."""
+    return CandidatePool(())
+
+
+def different(random_word: Callable[[], str], count: int, taken: Sequence[str] = ()) -> list[str]:
     """So many different words that are not taken.
 
     Args:
