@@ -31,6 +31,7 @@ from uuid import UUID
 from fathom.benchmarks.hundred import multi_doc_qa
 from fathom.benchmarks.leader.generated_tasks import one_sentence
 from fathom.benchmarks.starter import single_doc_qa
+from fathom.printing import several as counted
 from fathom.score.answers import reply_text
 from fathom.score.released import GOLD
 from fathom.score.text import bag_f1, caseless
@@ -365,15 +366,15 @@ _HIDDEN = {"noise": "in a repeated sentence", "documents": "in documents", "need
 
 def _retrieval(name: str, task: Retrieval) -> Task:
     pool, noise = _POOLS[task.haystack]
-    what = {"number": "code number", "uuid": "UUID"}[task.value] + ("s" if task.values > 1 else "")
+    values = counted(task.values, {"number": "code number", "uuid": "UUID"}[task.value])
     many = task.haystack == "needles"
-    keys = "many keys" if many else f"{task.keys} key{'s' if task.keys > 1 else ''}"
+    keys = "many keys" if many else counted(task.keys, "key")
     asked = f" each, {task.queries} of them asked for" if many or task.keys > 1 else ""
     return _task(
         name,
         partial(plan_retrieval, task=task),
         128,
-        f"{keys} with {task.values} {what}{asked}, {_HIDDEN[task.haystack]}",
+        f"{keys} with {values}{asked}, {_HIDDEN[task.haystack]}",
         answer="uuid" if task.value == "uuid" else "words",
         pool=pool,
         noise=noise,
