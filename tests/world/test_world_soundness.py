@@ -31,23 +31,23 @@ def contradict(first: Record, second: Record) -> bool:
 def test_exactly_the_planted_pairs_contradict_each_other() -> None:
     for number in range(60):
         facts = OF["T7.1"].facts("T7.1", 2, number, DIALS)
-        told = [(paper, record) for paper in facts.papers for record in paper.records]
+        reported = [(paper, record) for paper in facts.papers for record in paper.records]
         found = {
             frozenset((paper.mark, other_paper.mark))
-            for (paper, record), (other_paper, other) in combinations(told, 2)
+            for (paper, record), (other_paper, other) in combinations(reported, 2)
             if (paper.town, record.work) == (other_paper.town, other.work) and contradict(record, other)
         }
         assert found == set(map(frozenset, facts.asked["pairs"]))
-        kinds = [(paper.town, record.work, record.act) for paper, record in told]
+        kinds = [(paper.town, record.work, record.act) for paper, record in reported]
         assert {kind[2] for kind in kinds if kinds.count(kind) > 1} <= set(HAPPENS_ONCE)
 
 
 def test_no_effect_is_told_in_an_earlier_paper_than_its_cause() -> None:
     for number in range(40):
         papers = OF["T2.2"].facts("T2.2", 2, number, DIALS).papers
-        told = {(paper.town, effect): paper.day for paper in papers for _, effect in paper.links}
+        days = {(paper.town, effect): paper.day for paper in papers for _, effect in paper.links}
         for paper in papers:
-            assert all(told.get((paper.town, cause), paper.day) <= paper.day for cause, _ in paper.links)
+            assert all(days.get((paper.town, cause), paper.day) <= paper.day for cause, _ in paper.links)
 
 
 @each_language

@@ -227,7 +227,7 @@ def _promise(
     news: list[tuple[Exchange, ...]] = []
     exchanges: list[Exchange] = []
     for step, (day, is_agreed) in enumerate(zip(days, agreed, strict=True)):
-        when, told = _date(day), list[Exchange]()
+        when, reports = _date(day), list[Exchange]()
         if dials.hops > 1:
             event = next(events)
             when = filled(table["day_of"][0], event=event)
@@ -235,15 +235,15 @@ def _promise(
             if dials.hops > 2:
                 gap, earlier = rng.randint(2, 20), next(events)
                 report = filled(rng.choice(table["later_days"]), event=event, number=gap, other=earlier)
-                told.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
+                reports.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
                 event, day = earlier, day - gap
             report = filled(rng.choice(table["known_days"]), event=event, when=_date(day))
-            told.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
+            reports.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
         reply = rng.choice(table["thanks" if not step else "accepted" if is_agreed else "declined"])
         proposal = filled(rng.choice(table["changes" if step else "promises"]), thing=thing, when=when)
         speaker = rng.randrange(2) if step else 0
         exchanges.append([(speaker, proposal, is_asked), (1 - speaker, reply, is_asked)])
-        news.append(tuple(told))
+        news.append(tuple(reports))
     if end:
         reply = rng.choice(table["welcomes" if end == "kept" else "regrets"])
         exchanges.append([(0, filled(rng.choice(table[end]), thing=thing), is_asked), (1, reply, is_asked)])
@@ -261,9 +261,9 @@ def _scenes(rng: Random, start: int, promises: Sequence[tuple[Pair, Sequence[Pro
             drafts.append((day, pair, rng.sample(groups, len(groups))))
     for pair, of_pair in promises:
         for promise in of_pair:
-            for step, told in enumerate(promise.news):
+            for step, reports in enumerate(promise.news):
                 last = spoken[pair][step]
-                for news in told:
+                for news in reports:
                     groups = rng.choice([groups for day, _, groups in drafts if day <= last])
                     groups.insert(rng.randint(0, len(groups)), news)
     return [Scene(day, _place(rng), pair, _complete(rng, groups)[0]) for day, pair, groups in drafts]

@@ -242,7 +242,7 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
     marks: set[int] = set()
     districts: dict[int, int] = {}
     causes: dict[tuple[int, int], int] = {}
-    told: dict[tuple[int, int], int] = {}
+    since: dict[tuple[int, int], int] = {}
     builders: dict[tuple[int, int], int] = {}
     reported: dict[tuple[int, int, str], tuple[int, Mapping[str, int]]] = {}
     for paper in papers:
@@ -257,7 +257,7 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
         for source, effect in paper.links:
             if causes.setdefault((paper.town, effect), source) != source or _leads(causes, paper.town, source, effect):
                 raise FathomError(f"world: the causes of incident {effect} in town {paper.town} are unsound")
-            told[paper.town, effect] = paper.day
+            since[paper.town, effect] = paper.day
         for record in paper.records:
             firm = record.values.get("firm", -1) if record.act in BUILT else -1
             if firm >= 0 and builders.setdefault((paper.town, record.work), firm) != firm:
@@ -268,7 +268,7 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
                 raise FathomError(f"world: {record.act} of work {record.work} in town {paper.town} is told in two ways")
             reported[paper.town, record.work, record.act] = (min(day, paper.day), values)
     for (town, effect), source in causes.items():
-        if told.get((town, source), 0) > told[town, effect]:
+        if since.get((town, source), 0) > since[town, effect]:
             raise FathomError(f"world: incident {effect} in town {town} is told before its cause")
     for (town, work, act), (day, _) in reported.items():
         for cause in _all_before(act):
