@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 
+from fathom.world.reading import date_in
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
     NOT_STATED,
@@ -112,9 +113,10 @@ class Charter:
         broken = [True] * BROKEN + [False] * (BROKEN * dials.near)
         rng.shuffle(broken)
         entries = []
-        for is_broken, day in zip(broken, sorted(rng.choices(range(start, start + 364), k=len(broken))), strict=True):
+        # Limits are those of a day or of one time, so no day has two of these entries.
+        for is_broken, day in zip(broken, sorted(rng.sample(range(start, start + 364), len(broken))), strict=True):
             article = asked if day < change else later
-            person, market = rng.choice(cast), rng.random() < 0.3
+            person, market = rng.choice(cast), _is_market(name, day)
             amount = _amount(rng, article, article.limit(of[person], market), is_broken)
             assert article.is_broken(amount, article.limit(of[person], market)) == is_broken
             entries.append(Entry(next(marks), day, person, of[person], market, article, amount, is_asked=True))
@@ -202,6 +204,11 @@ def _articles(rng: Random) -> tuple[Article, ...]:
     return tuple(articles)
 
 
+def _is_market(name: str, day: int) -> bool:
+    """Whether a day is a market day in the town of an item."""
+    return draws(name, "market", day).random() < 0.3
+
+
 def _amount(rng: Random, article: Article, limit: int, is_broken: bool) -> int:
     """A number near a threshold, on one side of it; the threshold itself breaks no rule."""
     beyond = rng.randint(1, 4) if is_broken else -rng.randint(0, 3)
@@ -227,8 +234,9 @@ def _others(rng: Random, facts: Facts, marks: Iterator[str], size: int, year: in
     articles = [other for other in facts.articles if year != facts.year or other.subject != facts.asked.subject]
     entries = []
     for person, name in zip(cast[:size], marks, strict=False):
-        article, guild, market = rng.choice(articles), rng.choice(guilds), rng.random() < 0.3
+        article, guild = rng.choice(articles), rng.choice(guilds)
         day = first_day(year) + rng.randrange(364)
+        market = _is_market(facts.name, day)
         if facts.dials.hops > 1 and rng.random() < 0.3:
             entries.append(replace(_received(name, day, person, guild), is_asked=False))
             continue
@@ -274,17 +282,6 @@ def _pages(rng: Random, name: str, entries: Sequence[Entry], hops: int, language
 
 # --------------------------------------------------------------------------- from the text alone
 
-_SHORT = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
-
-def _when(line: str, language: Language) -> tuple[int, int, int]:
-    """The first date of a line."""
-    if language == "zh":
-        year, month, day = map(int, re.findall(r"(\d{4})年(\d+)月(\d+)日", line)[0])
-        return year, month, day
-    day_text, name, year_text = re.findall(r"(\d+) ([A-Z][a-z]{2})[a-z]* (\d{4})", line)[0]
-    return int(year_text), _SHORT.index(name) + 1, int(day_text)
-
 
 def _broken(text: str, question: str, language: Language) -> tuple[str, ...]:
     zh = language == "zh"
@@ -298,7 +295,7 @@ def _broken(text: str, question: str, language: Language) -> tuple[str, ...]:
     title, rules = article.groups()
     everybody, fellows, market = map(int, re.findall(r"\d+", rules))
     guild = re.findall(r"。(\S+?会)" if zh else r"Fellowship of \w+", rules)[0]
-    is_least = bool(re.search("不得少于|less than|fewer than", rules))
+    is_least = bool(re.search("不得少于|must .* at least", rules))
     guilds = dict(
         re.findall(r"：(\w+?)加入(\w+会)。" if zh else r": ([\w ]+) was received into the (Fellowship of \w+)\.", text)
     )
@@ -310,12 +307,12 @@ def _broken(text: str, question: str, language: Language) -> tuple[str, ...]:
     for line in re.findall(rf"^[A-Z]-\d.*(?:，{title}：|, {title}: ).*$", text, re.MULTILINE):
         head, body = re.split(f"，{title}：|, {title}: ", line, maxsplit=1)
         name, number = re.split(r"[,，]", head)[0], int(re.findall(r"\d+", body)[0])
-        day = _when(head[len(name) :], language)
+        day = date_in(head[len(name) :], language)
         if day[0] != year:
             continue
         limit = (
             int(change[1])
-            if change and day >= _when(change[0].split("，" if zh else ",", 1)[1], language)
+            if change and day >= date_in(change[0].split("，" if zh else ",", 1)[1], language)
             else everybody
         )
         if guild in body or any(person in body and member == guild for person, member in guilds.items()):

@@ -19,6 +19,7 @@ from itertools import count, cycle
 from random import Random
 from typing import TypeAlias
 
+from fathom.world.reading import MONTHS, date_in
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
     LETTERS,
@@ -60,11 +61,11 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A promise: its exchanges, one for each step, the days spoken of, and what is told elsewhere about events."""
+    """A promise: its exchanges, one for each step, the days spoken of, and what is told about its event."""
 
     exchanges: tuple[Exchange, ...]
     days: tuple[int, ...]
-    news: tuple[Exchange, ...]
+    news: tuple[tuple[Exchange, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,11 @@ def _written(name: str, scenes: Sequence[Scene], language: Language) -> Iterator
 
 def _events(rng: Random, hosts: Sequence[Word]) -> Iterator[Word]:
     """Events of some people, each once."""
-    events = [uncapitalized(filled(event, person=person)) for event in words("dialogue")["events"] for person in hosts]
+    events = [
+        (english.format(person=person[0]), chinese.format(person=person[1]))
+        for english, chinese in words("dialogue")["events"]
+        for person in hosts
+    ]
     return iter(rng.sample(events, len(events)))
 
 
@@ -219,24 +224,26 @@ def _promise(
     steps = _STEPS - bool(end)
     agreed = [True, *(agreed or (rng.random() < 0.5 for _ in range(steps - 1)))]
     days = rng.sample(range(start + 200, start + 340), steps)
-    news: list[Exchange] = []
+    news: list[tuple[Exchange, ...]] = []
     exchanges: list[Exchange] = []
     for step, (day, is_agreed) in enumerate(zip(days, agreed, strict=True)):
-        when = _date(day)
+        when, reports = _date(day), list[Exchange]()
         if dials.hops > 1:
             event = next(events)
-            when = uncapitalized(filled(table["day_of"][0], event=event))
+            when = filled(table["day_of"][0], event=event)
+            when = (event[0], when[1]) if event[0].endswith("day") else uncapitalized(when)
             if dials.hops > 2:
                 gap, earlier = rng.randint(2, 20), next(events)
                 report = filled(rng.choice(table["later_days"]), event=event, number=gap, other=earlier)
-                news.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
+                reports.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
                 event, day = earlier, day - gap
             report = filled(rng.choice(table["known_days"]), event=event, when=_date(day))
-            news.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
+            reports.append([(0, report, is_asked), (1, rng.choice(table["nods"]), False)])
         reply = rng.choice(table["thanks" if not step else "accepted" if is_agreed else "declined"])
         proposal = filled(rng.choice(table["changes" if step else "promises"]), thing=thing, when=when)
         speaker = rng.randrange(2) if step else 0
         exchanges.append([(speaker, proposal, is_asked), (1 - speaker, reply, is_asked)])
+        news.append(tuple(reports))
     if end:
         reply = rng.choice(table["welcomes" if end == "kept" else "regrets"])
         exchanges.append([(0, filled(rng.choice(table[end]), thing=thing), is_asked), (1, reply, is_asked)])
@@ -244,18 +251,21 @@ def _promise(
 
 
 def _scenes(rng: Random, start: int, promises: Sequence[tuple[Pair, Sequence[Promise]]]) -> list[Scene]:
-    """Conversations: in each of its own a pair takes every promise one step further; news are told anywhere."""
+    """Conversations: in each of its own a pair takes every promise one step further; news are told before."""
     drafts: list[tuple[int, Pair, list[Exchange]]] = []
+    spoken: dict[Pair, list[int]] = {}
     for pair, of_pair in promises:
-        days = sorted(rng.sample(range(start, start + 180, 3), _STEPS))
-        for step, day in enumerate(days):
+        spoken[pair] = sorted(rng.sample(range(start, start + 180, 3), _STEPS))
+        for step, day in enumerate(spoken[pair]):
             groups = [promise.exchanges[step] for promise in of_pair]
             drafts.append((day, pair, rng.sample(groups, len(groups))))
-    for _, of_pair in promises:
+    for pair, of_pair in promises:
         for promise in of_pair:
-            for news in promise.news:
-                groups = rng.choice(drafts)[2]
-                groups.insert(rng.randint(0, len(groups)), news)
+            for step, reports in enumerate(promise.news):
+                last = spoken[pair][step]
+                for news in reports:
+                    groups = rng.choice([groups for day, _, groups in drafts if day <= last])
+                    groups.insert(rng.randint(0, len(groups)), news)
     return [Scene(day, _place(rng), pair, _complete(rng, groups)[0]) for day, pair, groups in drafts]
 
 
@@ -417,8 +427,11 @@ def _references(rng: Random, name: str, dials: Dials) -> Facts:
 
 # --------------------------------------------------------------------------- from the text alone
 
-_MONTHS = "January February March April May June July August September October November December"
-_EN_DATE = rf"\d+ (?:{_MONTHS.replace(' ', '|')})"
+_EN_DATE = rf"\d+ (?:{'|'.join(MONTHS)})"
+_EN_EVENT = (
+    r"((?:the (?:wedding|departure|oath) of|the auction at) [A-Z]\w+ [A-Z]\w+(?:'s)?|"
+    r"[A-Z]\w+ [A-Z]\w+'s (?:moving day|birthday))"
+)
 _ORDINALS = ("first", "second", "third", "fourth", "第一", "第二", "第三", "第四")
 _DECLINED = r"stays as it was|rather leave it|no good to me|cannot agree|not change|照原来|照说好|照旧|不能同意|别改"
 _PROMISED = r"have my word|I promise\.|Count on me|is a promise|说话算数|我答应你|你放心|一言为定"
@@ -442,15 +455,6 @@ class _Conversation:
     lines: list[str]
 
 
-def _when(text: str, language: Language) -> tuple[int, int, int]:
-    """The first date of a text with its year."""
-    if language == "zh":
-        year, month, day = map(int, re.findall(r"(\d+)年(\d+)月(\d+)日", text)[0])
-        return year, month, day
-    day_text, name, year_text = re.findall(r"(\d+) ([A-Z][a-z]+) (\d{4})", text)[0]
-    return int(year_text), _MONTHS.split().index(name) + 1, int(day_text)
-
-
 def _read(text: str, language: Language) -> list[_Conversation]:
     """The conversations of a text in the order of their days."""
     heading = (
@@ -462,7 +466,7 @@ def _read(text: str, language: Language) -> list[_Conversation]:
     heard = []
     for day, first, second, body in zip(parts[1::4], parts[2::4], parts[3::4], parts[4::4], strict=True):
         lines = re.findall(r"^\[\d+\] [^:：]+[:：] ?(.*)$", body, re.MULTILINE)
-        heard.append(_Conversation(_when(day, language), {first, second}, lines))
+        heard.append(_Conversation(date_in(day, language), {first, second}, lines))
     return sorted(heard, key=lambda scene: scene.day)
 
 
@@ -471,14 +475,14 @@ def _event_day(phrase: str, lines: Sequence[str], language: Language) -> str:
     name = re.escape(phrase)
     for line in lines:
         if language == "en":
-            if match := re.search(rf"{name} (?:is on|has been set for|will be on) ({_EN_DATE})", line, re.IGNORECASE):
+            if match := re.search(rf"{name} (?:is on|falls on|will be on) ({_EN_DATE})", line, re.IGNORECASE):
                 return match[1]
-            if match := re.search(rf"{name} (?:comes|is set for) (\d+) days after (.*)[.?]", line, re.IGNORECASE):
+            if match := re.search(rf"{name} (?:comes|falls) (\d+) days after (.*)[.?]", line, re.IGNORECASE):
                 return _added(_event_day(match[2], lines, language), int(match[1]), language)
-        elif match := re.search(rf"{name}(?:定在|已经定了，是|是在)(\d+月\d+日)", line):
+        elif match := re.search(rf"{name}(?:就在|是在|在)(\d+月\d+日)", line):
             return match[1]
-        elif match := re.search(rf"{name}(?:定)?在(.*)之后(\d+)天", line):
-            return _added(_event_day(match[1], lines, language), int(match[2]), language)
+        elif match := re.search(rf"{name}(?:在(.*)之后|比(.*)晚)(\d+)天", line):
+            return _added(_event_day(match[1] or match[2], lines, language), int(match[3]), language)
     return ""
 
 
@@ -487,16 +491,15 @@ _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 def _added(date: str, days: int, language: Language) -> str:
     """A date some days later. A year's 29 February is before all dates that occur."""
-    names = _MONTHS.split()
     if language == "zh":
         month, day = map(int, re.findall(r"\d+", date))
     else:
-        month, day = names.index(date.split()[1]) + 1, int(date.split()[0])
+        month, day = MONTHS.index(date.split()[1]) + 1, int(date.split()[0])
     day += days
     while day > _LENGTHS[month - 1]:
         day -= _LENGTHS[month - 1]
         month += 1
-    return f"{month}月{day}日" if language == "zh" else f"{day} {names[month - 1]}"
+    return f"{month}月{day}日" if language == "zh" else f"{day} {MONTHS[month - 1]}"
 
 
 def _day_in(line: str, lines: Sequence[str], language: Language) -> str:
@@ -505,7 +508,7 @@ def _day_in(line: str, lines: Sequence[str], language: Language) -> str:
     if date:
         return date[0]
     if language == "en":
-        event = re.search(r"the day of (the \w[\w ]*? (?:of|at) [A-Z]\w+ [A-Z]\w+(?:'s)?)", line, re.IGNORECASE)
+        event = re.search(_EN_EVENT, line)
         return _event_day(event[1], lines, language) if event else ""
     phrase = re.search(r"([^，。]*?)那天", line)
     return _event_day(re.split("改到|改成", phrase[1])[-1], lines, language) if phrase else ""
@@ -514,12 +517,12 @@ def _day_in(line: str, lines: Sequence[str], language: Language) -> str:
 def _heard_promise(scenes: list[_Conversation], question: str, language: Language, options: list[str]) -> str:
     """The day or thing that a question about promises asks for."""
     zh = language == "zh"
-    until = _when(question, language)
+    until = date_in(question, language)
     pattern = r"结束时，(\w+?)答应(\w{3})(?:哪一天把(\w+)送到|的东西里)" if zh else (
         r"(?:has |that )(\w+ \w+) promised (\w+ \w+)(?: the ([\w -]+)\?)?"
     )  # fmt: skip
     debtor, creditor, thing = re.findall(pattern, question)[0]
-    lines = [line for scene in scenes for line in scene.lines]
+    lines = [line for scene in scenes if scene.day <= until for line in scene.lines]
     states: dict[str, list[str]] = {}
     for noun in [_SAME.get(thing, thing)] if thing else options:
         for scene in scenes:
@@ -556,7 +559,7 @@ def _heard_reference(scenes: list[_Conversation], question: str, language: Langu
     )
     first, second, asked_turn = re.findall(pattern, question)[0]
     asked = re.search(r"where is the ([\w -]+) right|刚结束时，(\w+)在哪里", question)
-    scene = next((s for s in scenes if s.people == {first, second} and s.day == _when(question, language)), None)
+    scene = next((s for s in scenes if s.people == {first, second} and s.day == date_in(question, language)), None)
     if scene is None or int(asked_turn) > len(scene.lines):
         return ""
     things: list[str] = []

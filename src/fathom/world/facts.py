@@ -51,6 +51,8 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "keeper": ("completion",),
 }
 """Acts that come before an act, if they come at all: no cause after its effect."""
+BUILT = ("contract", "payment", "completion")
+"""Acts of the firm that builds a work."""
 SHARES = {
     "vote": (1.05, 1.4),
     "gift": (0.05, 0.3),
@@ -148,7 +150,7 @@ class Stage:
         drawn = []
         for act in _ordered(self.rng, acts):
             values = {slot: self.new(slot) for slot in SLOTS[act] if slot != "money" or act == "keeper"}
-            if act in ("contract", "payment", "completion"):
+            if act in BUILT:
                 values["firm"] = builder
             if "money" in SLOTS[act] and act != "keeper":
                 values["money"] = tender if act == "contract" else self._near(tender, *SHARES[act])
@@ -178,8 +180,9 @@ class Stage:
             waiting.append(entry)
         papers.append(self._paper(town, district, waiting))
         chain = rng.sample(range(INCIDENTS), rng.randrange(5, 8))
-        for link in pairwise(chain):
-            place = rng.randrange(len(papers))
+        # An effect is told in no earlier paper than its cause.
+        places = sorted(rng.choices(range(len(papers)), k=len(chain) - 1))
+        for place, link in zip(places, pairwise(chain), strict=True):
             papers[place] = replace(papers[place], links=(*papers[place].links, link))
         return papers
 
@@ -234,11 +237,13 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
 
     Raises:
         FathomError: A mark is used twice, a town is in two districts, two papers tell an act otherwise, a paper has two
-            records of a work or act, or an effect comes before its cause.
+            records of a work or act, a work has two builders, or an effect comes before its cause.
     """
     marks: set[int] = set()
     districts: dict[int, int] = {}
     causes: dict[tuple[int, int], int] = {}
+    since: dict[tuple[int, int], int] = {}
+    builders: dict[tuple[int, int], int] = {}
     reported: dict[tuple[int, int, str], tuple[int, Mapping[str, int]]] = {}
     for paper in papers:
         if paper.mark in marks:
@@ -252,11 +257,19 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
         for source, effect in paper.links:
             if causes.setdefault((paper.town, effect), source) != source or _leads(causes, paper.town, source, effect):
                 raise FathomError(f"world: the causes of incident {effect} in town {paper.town} are unsound")
+            since[paper.town, effect] = paper.day
+        for record in paper.records:
+            firm = record.values.get("firm", -1) if record.act in BUILT else -1
+            if firm >= 0 and builders.setdefault((paper.town, record.work), firm) != firm:
+                raise FathomError(f"world: work {record.work} in town {paper.town} has two builders")
         for record in paper.records if paper.mark not in planned else ():
             day, values = reported.setdefault((paper.town, record.work, record.act), (paper.day, record.values))
             if values != record.values:
                 raise FathomError(f"world: {record.act} of work {record.work} in town {paper.town} is told in two ways")
             reported[paper.town, record.work, record.act] = (min(day, paper.day), values)
+    for (town, effect), source in causes.items():
+        if since.get((town, source), 0) > since[town, effect]:
+            raise FathomError(f"world: incident {effect} in town {town} is told before its cause")
     for (town, work, act), (day, _) in reported.items():
         for cause in _all_before(act):
             if (town, work, cause) in reported and reported[town, work, cause][0] >= day:

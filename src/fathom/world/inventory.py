@@ -6,13 +6,13 @@ has other words for the things, with ``unanswerable`` the marks asked for occur 
 """
 
 import re
-from calendar import month_name
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 
+from fathom.world.reading import MARK, date_in
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
     NOT_STATED,
@@ -166,7 +166,7 @@ class Inventory:
         boxes, keepers = _read(text, language)
         answers = []
         for line in re.findall(r"^- .*", question, re.MULTILINE):
-            thing, day = re.findall(_MARK, line)[0], _date(line, language)
+            thing, day = re.findall(MARK, line)[0], date_in(line, language)
             outer = thing
             while outer in boxes:
                 outer = boxes[outer]
@@ -241,15 +241,13 @@ def _pages(name: str, chains: tuple[Chain, ...], asked: set[str], language: Lang
 
 # --------------------------------------------------------------------------- from the text alone
 
-_MARK = r"[A-Z]-\d{4}(?:-\d+)?"
-_MONTHS = [month_name[number] for number in range(13)]
 _NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
 _HAN = r"[\u4e00-\u9fff]"
 _INTO = {
-    "en": (rf"({_MARK}) (?:is laid in|into) .*?({_MARK})", rf"puts .*?({_MARK}) into .*?({_MARK})"),
-    "zh": (rf"({_MARK})号{_HAN}+(?:放入|装进)({_MARK})号",),
+    "en": (rf"({MARK}) (?:is laid in|into) .*?({MARK})", rf"puts .*?({MARK}) into .*?({MARK})"),
+    "zh": (rf"({MARK})号{_HAN}+(?:放入|装进)({MARK})号",),
 }
-_OPENED = {"en": rf"({_MARK}) is opened, and .*?({_MARK})", "zh": rf"打开({_MARK})号{_HAN}+，将({_MARK})号"}
+_OPENED = {"en": rf"({MARK}) is opened, and .*?({MARK})", "zh": rf"打开({MARK})号{_HAN}+，将({MARK})号"}
 _KEEPERS = {
     "en": (
         rf"^({_NAME}) (?:takes charge|signs for|receives|takes over)",
@@ -264,24 +262,15 @@ _KEEPERS = {
 }
 
 
-def _date(line: str, language: Language) -> tuple[int, int, int]:
-    """The first date of a line."""
-    if language == "zh":
-        year, month, day = map(int, re.findall(r"(\d+)年(\d+)月(\d+)日", line)[0])
-        return year, month, day
-    day, month, year = re.findall(rf"(\d+) ({'|'.join(_MONTHS[1:])}) (\d+)", line)[0]
-    return int(year), _MONTHS.index(month), int(day)
-
-
 def _read(text: str, language: Language) -> tuple[dict[str, str], dict[str, list[tuple[tuple[int, int, int], str]]]]:
     """In which container each thing lies, and since when who keeps what."""
     heading = r"^(?=\d+ [A-Z][a-z]+ \d{4}\.)" if language == "en" else r"^(?=\d+年\d+月\d+日。)"
     boxes: dict[str, str] = {}
     keepers: dict[str, list[tuple[tuple[int, int, int], str]]] = defaultdict(list)
     for page in re.split(heading, text, flags=re.MULTILINE)[1:]:
-        day = _date(page, language)
+        day = date_in(page, language)
         for sentence in re.split(r"(?<=[a-z0-9])\.\s+(?=[A-Z0-9])|\.\s*$|。", page):
-            marks = re.findall(_MARK, sentence)
+            marks = re.findall(MARK, sentence)
             if len(marks) == 2:
                 is_opened = re.search(_OPENED[language], sentence)
                 inner, outer = marks[::-1] if is_opened else marks

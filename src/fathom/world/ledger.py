@@ -15,7 +15,7 @@ from statistics import median_low
 
 from fathom.types import FathomError
 from fathom.world.facts import WORKS, Stage
-from fathom.world.names import DISTRICTS, OWN_DISTRICTS, OWN_MARKS, OWN_TOWNS, PEOPLE, TOWNS, grammar
+from fathom.world.names import DISTRICTS, MARKS, OWN_DISTRICTS, OWN_MARKS, OWN_TOWNS, PEOPLE, TOWNS, grammar
 from fathom.world.prose import Writer, filler_passages
 from fathom.world.types import Dials, Language, Passage, Problem
 
@@ -163,7 +163,8 @@ _DRAWS: Mapping[str, Callable[[Random, Dials], Books]] = {"T8.1": _compared, "T8
 def _filler_pages(seed: int, group: int) -> tuple[Page, ...]:
     """Cash books and receipt books of towns that no item asks about."""
     rng = Random(f"ledger|{seed}|{group}")
-    marks = iter(range(OWN_MARKS - 1 - group * GROUP * 8 % (OWN_MARKS // 2), 0, -1))
+    # Papers of the annals among them take marks from OWN_MARKS upwards, these from the last one downwards.
+    marks = iter(range(MARKS - 1 - group * GROUP * 8 % (OWN_MARKS // 2), OWN_MARKS, -1))
     stage, pages = Stage(rng, iter(()), marks), list[Page]()
     for town in rng.sample(range(OWN_TOWNS, TOWNS), GROUP):
         stage.taken = {}

@@ -95,7 +95,7 @@ class Writer:
                 text += space + tail
         remark = rng.choice(self.grammar["remarks"]["text"]) if rng.random() < REMARK else ""
         text += "\n" * bool(remark or paper.links) + remark
-        for number, (cause, effect) in enumerate(paper.links):
+        for number, (cause, effect) in enumerate(rng.sample(paper.links, len(paper.links))):
             text += space * bool(remark or number)
             start = len(text)
             text += self.link(cause, effect, rng)

@@ -77,7 +77,7 @@ _EN_INCIDENT, _ZH_INCIDENT = "[Tt]he [a-z ]+?", "[\u4e00-\u9fff]+?"
 _LINKS: Mapping[Language, Sequence[str]] = {
     "en": (
         rf"(?P<cause>{_EN_INCIDENT}) led to (?P<effect>{_EN_INCIDENT})\.",
-        rf"(?P<effect>{_EN_INCIDENT}) came of (?P<cause>{_EN_INCIDENT})\.",
+        rf"(?P<effect>{_EN_INCIDENT}) came from (?P<cause>{_EN_INCIDENT})\.",
         rf"It was (?P<cause>{_EN_INCIDENT}) that brought about (?P<effect>{_EN_INCIDENT})\.",
         rf"Because of (?P<cause>{_EN_INCIDENT}), there followed (?P<effect>{_EN_INCIDENT})\.",
         rf"People trace (?P<effect>{_EN_INCIDENT}) back to (?P<cause>{_EN_INCIDENT})\.",
@@ -90,11 +90,15 @@ _LINKS: Mapping[Language, Sequence[str]] = {
         rf"说起(?P<effect>{_ZH_INCIDENT})，大家都归咎于(?P<cause>{_ZH_INCIDENT})。",
     ),
 }
-_MONTHS = re.findall("[A-Z][a-z]+", "JanuaryFebruaryMarchAprilMayJuneJulyAugustSeptemberOctoberNovemberDecember")
+MONTHS = re.findall("[A-Z][a-z]+", "JanuaryFebruaryMarchAprilMayJuneJulyAugustSeptemberOctoberNovemberDecember")
 _SENTENCE: Mapping[Language, re.Pattern[str]] = {
     "en": re.compile(r"(?<=[.:]) (?=[A-Z0-9])"),
     "zh": re.compile("(?<=。)"),
 }
+
+
+MARK = r"[A-Z]-\d{4}(?:-\d+)?"
+"""A mark of a register, a toll book or a steward's book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ def _read(heading: re.Match[str], body: str, language: Language) -> Read:
     mark, kind, district, *numbers = heading.groups()
     town = _TOWN[language].search(kind)
     if language == "en":
-        day = date(int(numbers[2]), _MONTHS.index(numbers[1]) + 1, int(numbers[0]))
+        day = date(int(numbers[2]), MONTHS.index(numbers[1]) + 1, int(numbers[0]))
     else:
         day = date(*map(int, numbers))
     reported = [record for paragraph in body.split("\n") for record in _reported(paragraph, language)]
@@ -174,6 +178,15 @@ def values_in(text: str, language: Language) -> dict[str, str]:
         if match := re.search(form, text):
             values[slot] = next(filter(None, match.groups()), match[0])
     return values
+
+
+def date_in(text: str, language: Language) -> tuple[int, int, int]:
+    """Year, month and day of the first date of a text with its year."""
+    if language == "zh":
+        year, month, day = map(int, re.findall(r"(\d{4})年(\d+)月(\d+)日", text)[0])
+        return year, month, day
+    day_text, name, year_text = re.findall(rf"(\d+) ({'|'.join(MONTHS)}) (\d{{4}})", text)[0]
+    return int(year_text), MONTHS.index(name) + 1, int(day_text)
 
 
 def digits(text: str) -> str:

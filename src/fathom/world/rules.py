@@ -13,6 +13,7 @@ from functools import cache
 from itertools import combinations, count, product
 from random import Random
 
+from fathom.world.reading import MARK
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
     NOT_STATED,
@@ -163,7 +164,7 @@ class Rules:
             asked_office = set(re.findall(pattern, question)[0])
             examples = [record for record in records.values() if {record.collector, record.place} == asked_office]
         else:
-            marks = re.findall(_MARK, question)
+            marks = re.findall(MARK, question)
             examples = [records[name] for name in marks if name in records]
         answers = []
         for label, line in re.findall(r"^([abc]): (.*)$", question, re.MULTILINE):
@@ -251,7 +252,6 @@ def _pages(name: str, offices: Sequence[Office], language: Language, asked: set[
 
 # --------------------------------------------------------------------------- from the text alone
 
-_MARK = r"[A-Z]-\d{4}(?:-\d+)?"
 _UNITS = {
     "en": (r"(\d+) stone", r"(\d+) (?:crates|boxes)", r"(\d+) (?:guards|people)", r"(\d+) days"),
     "zh": (r"(\d+)石", r"(\d+)[箱件]", r"(?:护卫|由|押运)(\d+)[名人]", r"(\d+)天"),
@@ -288,12 +288,12 @@ def _features(line: str, language: Language) -> tuple[tuple[int, ...], tuple[str
 def _read(text: str, language: Language) -> dict[str, _Record]:
     """The records of a toll book by their marks."""
     records = {}
-    for line in re.findall(rf"^{_MARK}.*$", text, re.MULTILINE):
+    for line in re.findall(rf"^{MARK}.*$", text, re.MULTILINE):
         match = next(match for pattern in _OFFICE[language] if (match := re.search(pattern, line)))
         named = match.groupdict()
         place, collector = (named["p"], named["c"]) if named else match.groups()
         fee = int(re.findall(r"(\d+)文" if language == "zh" else r"(\d+) pence", line)[0])
-        records[re.findall(_MARK, line)[0]] = _Record(place, collector, _features(line, language), fee)
+        records[re.findall(MARK, line)[0]] = _Record(place, collector, _features(line, language), fee)
     return records
 
 

@@ -10,7 +10,9 @@ Facts = TypeVar("Facts")
 
 @dataclass(frozen=True, slots=True)
 class Dials:
-    """What makes an item hard; each dial is an option of the suite and a facet of its rows.
+    """What makes an item hard, for callers of a family; the suite ``world`` takes the defaults.
+
+    Not every family heeds every dial (docs/reference/suites/world.md says which do).
 
     Attributes:
         hops: Facts to be joined for the answer.

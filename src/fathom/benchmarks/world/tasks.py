@@ -4,6 +4,7 @@ A context is the passages with the evidence and their near misses, which it has 
 never change the answer. Prompts end as those of LongBench Pro do, replies are scored by its metrics.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from fathom.types import (
 )
 from fathom.world.families import FAMILIES
 from fathom.world.types import Dials, Family, Language, Passage, Problem
+from fathom.world.wording import LETTERS
 
 DIALS = Dials()
 SPARE = 1.02
@@ -43,7 +45,6 @@ SPARE = 1.02
 JOINT = "\n\n"
 TRIED = 64
 """Fillers of which one may fit the rest of a budget whole."""
-LETTERS = "ABCD"
 MARK = {"en": "[Answer]", "zh": "[答案]"}
 ENDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -141,6 +142,19 @@ def pool(resources: Resources, task: SecondaryTask) -> CandidatePool:
     return CandidatePool((), candidates, shuffled=False)
 
 
+_ENDS = re.compile(r"\n|(?<=[a-z0-9)]\.) (?=[A-Z])|(?<=。)(?=[^\n])")
+_FUNCTION = re.compile(r"\s+(?=def )")
+AT_LEAST = 4
+"""Parts of a cut filler: a heading, a greeting and something more."""
+
+
+def ends(text: str) -> list[int]:
+    """Where a filler may be cut: at ends of its sentences and entries but for the first few, or of its functions."""
+    if "\ndef " in text:
+        return [match.start() for match in _FUNCTION.finditer(text)][1:]
+    return [match.start() for match in _ENDS.finditer(text)][AT_LEAST - 1 :]
+
+
 @dataclass(frozen=True)
 class Context:
     """All passages of an item in the order of their places, of which a length takes a part.
@@ -178,7 +192,7 @@ class Context:
             room = min(room + left, self.sizes[count] - 1)  # at least one filler less
         taken = self._taken(count)
         if left * 200 > length and count < len(self.fillers):
-            taken = self._filled(taken, count, left, length, measure)
+            taken = self._filled(count, length, measure)
         if (length - measure(self._parts(taken))) * 100 > length:
             return None
         return Arranged(self._parts(taken), self.ending)
@@ -186,20 +200,32 @@ class Context:
     def _taken(self, count: int) -> list[tuple[float, Span]]:
         return [(place, Span(filler.id, 0, len(filler.text))) for place, filler in self.fillers[:count]]
 
-    def _filled(
-        self, taken: list[tuple[float, Span]], count: int, left: int, length: int, measure: Measure
-    ) -> list[tuple[float, Span]]:
-        """The fillers with another one, whole if one fits, that takes what is left of a budget."""
-        fitting = [
-            (place, Span(filler.id, 0, len(filler.text)))
-            for place, filler in self.fillers[count : count + TRIED]
-            if left - length // 200 <= self.counter.size(filler) + 2 <= left
-        ]
-        place, filler = self.fillers[count]
-        cut = ((place, self.counter.head(filler, tokens)) for tokens in range(left - 2, 8, -3))
-        return next(
-            (more for extra in (*fitting, *cut) if measure(self._parts(more := [*taken, extra])) <= length), taken
-        )
+    def _filled(self, count: int, length: int, measure: Measure) -> list[tuple[float, Span]]:
+        """The fillers with another one, whole or its start, that takes what is left of a budget; or fewer and one."""
+        best = self._taken(count)
+        most = measure(self._parts(best))
+        for kept in range(count, max(-1, count - 4), -1):
+            taken = self._taken(kept)
+            used = measure(self._parts(taken))
+            tried = self.fillers[count : count + TRIED]
+            whole = [(place, filler, len(filler.text)) for place, filler in tried]
+            cut = [(place, filler, self._cut(filler, length - used - 2)) for place, filler in tried]
+            for place, filler, end in (*whole, *cut):
+                size = self.counter.size(filler) if end == len(filler.text) else self.counter.count(filler.text[:end])
+                if end and most < used + size + 2 <= length:
+                    more = [*taken, (place, Span(filler.id, 0, end))]
+                    if most < (total := measure(self._parts(more))) <= length:
+                        best, most = more, total
+            if (length - most) * 200 <= length:
+                break
+        return best
+
+    def _cut(self, filler: Document, tokens: int) -> int:
+        """Where the longest start of a filler with at most so many tokens ends, by ``ends``; 0 if none does."""
+        if tokens < 1 or self.counter.size(filler) <= tokens:
+            return 0
+        end = self.counter.head(filler, tokens).end
+        return max((part for part in ends(filler.text) if part <= end), default=0)
 
     def _parts(self, fillers: Sequence[tuple[float, Span]]) -> tuple[Part, ...]:
         ordered = sorted([*self.gold, *fillers], key=lambda placed: placed[0])

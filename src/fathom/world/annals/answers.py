@@ -10,8 +10,8 @@ from fathom.world.names import OWN_DISTRICTS
 from fathom.world.prose import Writer
 from fathom.world.reading import Read, act_in, numbered, work_in
 from fathom.world.types import Dials, Language, Problem
+from fathom.world.wording import LETTERS
 
-LETTERS = "ABCD"
 OPTIONS = len(LETTERS)
 _JOINED = {
     "en": re.compile(r"completed (?P<work>the [a-z ]+?) of (?P<town>[A-Z]\w+)"),

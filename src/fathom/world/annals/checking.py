@@ -5,19 +5,23 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from random import Random
 
 from fathom.types import FathomError
 from fathom.world.annals.case import NONE, Case, Kind, need, scattered, towns_of, wording
 from fathom.world.annals.retrieval import all_of, district_in
 from fathom.world.facts import GENRES, SLOTS, Paper, Record, altered
-from fathom.world.names import grammar
+from fathom.world.names import PEOPLE, grammar
 from fathom.world.prose import Writer
 from fathom.world.reading import Read, Report, act_in, values_in, work_in
 from fathom.world.types import Dials, Language, Passage, Problem
 
 CLAIMS, MOST_FALSE = 6, 2
 TWICE, CONFLICTS = 12, 4
+ONCE = {"contract": ("money",), "completion": ("money",), "opening": ("person", "count")}
+"""Acts that happen once to a work, as the question says, with the values of which two papers can contradict each other.
+A change of the firm would contradict other papers of the work too."""
 MISSPELLED = 5
 _STATEMENT = re.compile(r"^([A-G])\. (.+)$", re.MULTILINE)
 
@@ -119,10 +123,10 @@ def _solve_supported(papers: Sequence[Read], question: str, language: Language) 
 
 
 def _contradicted(rng: Random, dials: Dials) -> Case:
-    """Facts of a district told twice, in papers of different dates; the mutator changes one value of some."""
-    stage, district, towns = towns_of(rng, 4, 3, 4)
+    """Facts of a district told twice, in papers of different dates; one value of some is another one."""
+    stage, district, towns = towns_of(rng, 4, 3, 4, tuple(ONCE))
     papers = [paper for town in towns for paper in town]
-    reported = [(paper, record) for paper in papers for record in paper.records]
+    reported = [(paper, record) for paper in papers for record in paper.records if record.act in ONCE]
     twice: list[tuple[Paper, Record]] = []
     for paper, record in rng.sample(reported, len(reported)):
         if paper.mark not in {other.mark for other, _ in twice} and len(twice) < TWICE:
@@ -131,19 +135,28 @@ def _contradicted(rng: Random, dials: Dials) -> Case:
         return _contradicted(rng, dials)
     again = [
         Paper(next(stage.marks), rng.choice(GENRES), paper.town, district, paper.day + rng.randrange(3, 30),
-              rng.randrange(2600), (record,))
+              rng.randrange(PEOPLE), (record,))
         for paper, record in twice
     ]  # fmt: skip
     pairs, planned = [], []
     for place in rng.sample(range(TWICE), CONFLICTS):
         paper, record = twice[place]
-        again[place] = replace(again[place], records=(_false(rng, record, reported),))
+        again[place] = replace(again[place], records=(_otherwise(rng, record),))
         pairs.append((paper.mark, again[place].mark))
         planned.append(again[place].mark)
     needed = {(mark, record.work, record.act) for place, (paper, record) in enumerate(twice)
               for mark in (paper.mark, again[place].mark) if again[place].mark in planned}  # fmt: skip
     asked = {"district": district, "pairs": tuple(pairs)}
     return Case(scattered(rng, (*papers, *again)), frozenset(needed), asked, planned=tuple(planned))
+
+
+def _otherwise(rng: Random, record: Record) -> Record:
+    """The record with another person, or with a sum or number near its own."""
+    slot = rng.choice(ONCE[record.act])
+    value = record.values[slot]
+    if slot == "person":
+        return altered(record, slot, (value + rng.randrange(1, PEOPLE)) % PEOPLE)
+    return altered(record, slot, value + rng.choice((-1, 1)) * rng.randrange(1, 1 + value // 10))
 
 
 def _ask_contradicted(case: Case, writer: Writer) -> Problem:
@@ -153,16 +166,27 @@ def _ask_contradicted(case: Case, writer: Writer) -> Problem:
 
 
 def _solve_contradicted(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
+    """Any two papers that tell what happens once otherwise, or name two builders of a work."""
     district = district_in(question, language)
-    reported: dict[tuple[str, str, str], tuple[str, Report]] = {}
-    pairs = []
+    of_work: dict[tuple[str, str], list[tuple[str, Report]]] = {}
     for paper in papers:
         for record in paper.reported if paper.district == district else ():
-            key = paper.town, record.work, record.act
-            mark, first = reported.setdefault(key, (paper.mark, record))
-            if first.values != record.values:
-                pairs.append(" + ".join(sorted((mark, paper.mark))))
+            of_work.setdefault((paper.town, record.work), []).append((paper.mark, record))
+    pairs = {
+        " + ".join(sorted((mark, other_mark)))
+        for reported in of_work.values()
+        for (mark, record), (other_mark, other) in combinations(reported, 2)
+        if _contradict(record, other)
+    }
     return sorted(pairs)
+
+
+def _contradict(first: Report, second: Report) -> bool:
+    if {first.act, second.act} <= {"contract", "payment", "completion"} and first.values.get(
+        "firm"
+    ) != second.values.get("firm"):
+        return True
+    return first.act == second.act in ("contract", "completion", "opening") and first.values != second.values
 
 
 # --------------------------------------------------------------------------------------------- misspellings

@@ -15,7 +15,7 @@ from fathom.world.reading import Read, digits, work_in
 from fathom.world.types import Dials, Language, Problem
 
 _SUMS = [act for act in ACTS if "money" in SLOTS[act]]
-_RANKED = {"en": re.compile(r"report (.+?)\? Rank"), "zh": re.compile("内容为“(.+?)”")}
+_RANKED = {"en": re.compile(r"report (.+?)\? Rank"), "zh": re.compile("哪些文件记载了(.+?)？")}
 _DISTRICT = {"en": re.compile(r"the (\w+) district"), "zh": re.compile(r"(..)县")}
 _KINDS = {
     "en": ("a petition", "a grant of money", "the award of a contract", "a delivery", "a gift", "damage",
