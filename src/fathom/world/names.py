@@ -1,6 +1,5 @@
 """Names: one number names a person, a firm, a town, a district or a paper in both languages."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +8,7 @@ from math import gcd
 from random import Random
 from typing import Any
 
+from fathom.storage.toml import parse_toml
 from fathom.world.types import Language
 
 TOWNS, DISTRICTS = 1288, 40
@@ -22,7 +22,8 @@ LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 @cache
 def grammar(name: str) -> Mapping[str, Any]:
     """A file of words or sentence plans beside this module."""
-    return tomllib.loads((files("fathom.world") / "grammar" / f"{name}.toml").read_text("utf-8"))
+    file = files("fathom.world") / "grammar" / f"{name}.toml"
+    return parse_toml(file.read_text("utf-8"), file.name)
 
 
 @cache

@@ -1,6 +1,5 @@
 """Words in both languages, random draws by name, dates, and texts that know where their evidence is."""
 
-import tomllib
 from calendar import month_name
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
@@ -9,6 +8,7 @@ from importlib.resources import files
 from random import Random
 from typing import TypeAlias
 
+from fathom.storage.toml import parse_toml
 from fathom.world.types import Language, Passage
 
 Word: TypeAlias = tuple[str, str]
@@ -30,7 +30,8 @@ _MARKS, _STEP, _SERIES = 180_007, 48_271, "ABCDEFGHJKLMNPQRSTUVW"
 @cache
 def words(name: str) -> Words:
     """The tables of ``NAME.toml`` beside this module."""
-    tables = tomllib.loads(files("fathom.world").joinpath(f"{name}.toml").read_text("utf-8"))
+    file = files("fathom.world") / f"{name}.toml"
+    tables = parse_toml(file.read_text("utf-8"), file.name)
     return {table: tuple((english, chinese) for english, chinese in rows) for table, rows in tables.items()}
 
 
