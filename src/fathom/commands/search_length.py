@@ -13,7 +13,7 @@ from fathom.types import StoppedError
 
 if TYPE_CHECKING:
     from fathom.run import Preflight
-    from fathom.run.length_search import Ahead, LengthFound
+    from fathom.run.length_search import Remaining, LengthFound
 
 
 def _share(value: float) -> str:
@@ -62,7 +62,7 @@ def search_length(options: SearchOptions) -> "LengthFound":
     named = {name: getattr(options, name) for name in ("suite", "model", "backoff", "progress")}
     confirmed, tokens, paid = options.confirm is None, 0, 0.0
 
-    def ask(subset: Path, folder: Path, ahead: "Ahead") -> str:
+    def ask(subset: Path, folder: Path, ahead: "Remaining") -> str:
         nonlocal tokens, paid
 
         def confirm(plan: "Preflight") -> bool:

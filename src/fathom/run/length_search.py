@@ -50,7 +50,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class Remaining:
     """The most that a search may still ask: all questions at the dearest length.
 
     Attributes:
@@ -172,7 +172,7 @@ def search_length(
     suite: Path,
     settings: SearchSettings,
     folder: Path,
-    ask: Callable[[Path, Path, Ahead], str],
+    ask: Callable[[Path, Path, Remaining], str],
     report: Callable[[LengthFound], None] | None = None,
 ) -> LengthFound:
     """Search the length up to which a model reaches a score; the same call again resumes.
@@ -222,7 +222,7 @@ def search_length(
         rounds.append(folder / ROUND.format(len(rounds) + 1))
         names = [name for name, _ in drawn]
         subset = _written(rounds[-1], names, choices)
-        if stopped := ask(subset, rounds[-1], Ahead(left - left % settings.step, *dearest)):
+        if stopped := ask(subset, rounds[-1], Remaining(left - left % settings.step, *dearest)):
             raise FathomError(f"{rounds[-1]}: stopped: {stopped}; the same command resumes")
         for low, high in _scores(rounds[-1], names):
             search.add(place, low, high)
