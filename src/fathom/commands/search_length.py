@@ -13,7 +13,7 @@ from fathom.types import StoppedError
 
 if TYPE_CHECKING:
     from fathom.run import Preflight
-    from fathom.run.length_search import Remaining, LengthFound
+    from fathom.run.length_search import LengthFound, Remaining
 
 
 def _share(value: float) -> str:
