@@ -10,6 +10,7 @@ from test_gate import side
 from fathom.analysis.best import best_models
 from fathom.report.studies import tables_of
 from fathom.types import FathomError
+from fathom.types.samples import place_of
 
 
 def models(rng: np.random.Generator, shares: tuple[float, ...], items: int) -> pl.DataFrame:
@@ -56,6 +57,23 @@ def test_the_best_is_rarely_called_not_the_best() -> None:
         found = best_models(models(np.random.default_rng(seed), (0.6, 0.6, 0.6, 0.6), 80))
         missed += not all(model.may_be_best for model in found)
     assert missed < 5
+
+
+def test_ranks_and_the_best_come_from_the_same_evidence() -> None:
+    """Model a wins the first 40 items and loses 45 later: that a is better was shown, and b's mean is higher."""
+    rows = side({1024: np.zeros(200)})
+    names = rows.select("task", "item").rows()
+    order = sorted(range(200), key=lambda number: place_of(*names[number]))
+    a, b = np.zeros(200), np.zeros(200)
+    a[order[:40]], b[order[40:85]] = 1, 1
+    found = best_models(pl.concat([side({1024: a}, model="a"), side({1024: b}, model="b")]))
+    ranks = {model.model: (model.may_be_best, model.best, model.worst) for model in found}
+    assert ranks == {"a": (True, 1, 1), "b": (False, 2, 2)}
+    assert found[0].model == "b"
+    # Where each was shown to be better at some moment, neither is above the other.
+    b[order[40:]] = 1
+    found = best_models(pl.concat([side({1024: a}, model="a"), side({1024: b}, model="b")]))
+    assert [(model.best, model.worst) for model in found] == [(1, 2), (1, 2)]
 
 
 def test_one_model_and_models_without_common_samples_are_refused() -> None:

@@ -8,13 +8,14 @@ import pytest
 
 from fathom.extend.kinds import Method
 from fathom.extend.methods import make_method, settled
+from fathom.types import FathomError
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
 
 from handwritten_reader import save_reader  # noqa: E402
 
-from fathom.extend.hf.attention import BLOCK, Pairs  # noqa: E402
+from fathom.extend.hf.attention import BLOCK, Pairs, States, attend_causally, attend_in_blocks  # noqa: E402
 from fathom.extend.positions import levels  # noqa: E402
 from fathom.models.hugging_face import load_model  # noqa: E402
 
@@ -88,3 +89,21 @@ def test_padding_is_not_seen(tmp_path: Path) -> None:
         alone = model.model(ids).logits
         beside = model.model(padded, attention_mask=mask).logits[:, 28:]
     assert float((alone - beside).abs().max()) < EXACT * float(alone.abs().max())
+
+
+def test_a_block_in_which_no_query_sees_a_key_is_zero() -> None:
+    tokens = 200
+    query, key, value = torch.randn(2, 4, tokens, 8), torch.randn(2, 2, tokens, 8), torch.randn(2, 2, tokens, 8)
+    places, real = torch.arange(tokens)[None], torch.ones(2, tokens, dtype=torch.bool)
+    real[:, :100] = False
+    states = States(lambda _, block: query[:, :, block], (key,), value, 4)
+    out = attend_in_blocks(states, Pairs(levels(of("none")), places, places[:, None], real))
+    assert not out[:, : BLOCK // 4].any()
+    assert bool(out[:, 100:].any(-1).all())
+    assert not out.isnan().any()
+
+
+def test_a_model_that_bounds_its_scores_is_refused() -> None:
+    state = torch.randn(1, 2, 4, 8)
+    with pytest.raises(FathomError, match="bounds its scores"):
+        attend_causally(None, state, state, state, None, softcap=50.0)

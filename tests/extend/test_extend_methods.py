@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from fathom.extend.methods import (
     split_name,
     stay,
 )
+from fathom.extend.positions import POSITIONS, Level, check_levels, levels
 from fathom.types import FathomError
 
 
@@ -211,3 +213,29 @@ def test_budgets_of_a_pyramid_are_those_of_the_released_code() -> None:
     assert {one - two for one, two in pairwise(found)} == {125, 126}
     # A prompt that is shorter than the first layer's budget stays there whole.
     assert [stay(cache, 3000, layer, 32) for layer in (0, 31)] == [3000, 8 + 2 * 2040 - 2992]
+
+
+def _is_near(i: Any, j: Any) -> Any:
+    return i - j < 8
+
+
+@pytest.mark.parametrize(
+    ("covers", "message"),
+    [
+        ((_is_near, lambda i, j: i - j >= 7), "two levels cover one pair"),
+        ((lambda i, j: (i - j) % 2 == 0,), "level 1 does not cover a range"),
+        ((lambda i, j: j >= 20 - i,), "level 1 does not cover a range"),
+        ((lambda i, j: (i != 9) | (j > 5),), "level 1 does not cover a range"),
+        ((_is_near, lambda i, j: (i - j >= 8) & (i != 30)), "level 2 does not cover a range"),
+    ],
+)
+def test_maps_that_attention_in_blocks_would_compute_wrongly_are_refused(covers: Any, message: str) -> None:
+    made = tuple(Level(lambda i: i, lambda j: j, each) for each in covers)
+    with pytest.raises(FathomError, match=f"method new: {message}"):
+        check_levels("new", made, 8)
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_maps_of_all_methods_keep_the_rule(name: str) -> None:
+    for window in (2048, 8192):
+        assert levels(settled(make_method(name), window))

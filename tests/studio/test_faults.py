@@ -300,6 +300,24 @@ def test_a_repeated_question_of_an_earlier_version_is_not_passed_on(store: Store
     assert do(store, "eve", ExpertReturn, "Ask another.", id="s-2").state == "revision"
 
 
+@IN_BOTH
+def test_of_two_equal_questions_of_an_earlier_version_one_is_accepted_and_one_exported(
+    store: Store, tmp_path: Path
+) -> None:
+    first = Sample("s-1", LISTED.name, "en", 8192, (DOCUMENT,), "adjudication", 3, ANSWER, "ann")
+    put(store, first)
+    put(store, replace(first, id="s-2"))
+    assert do(store, "eve", Adjudicate, "accept", "It is.", id="s-2").state == "accepted"
+    with pytest.raises(FaultyError, match="s-2 asks the same over the same document"):
+        do(store, "eve", Adjudicate, "accept", "It is.")
+    assert do(store, "eve", Adjudicate, "reconstruct", "It repeats s-2.").state == "reconstruct"
+    put(store, replace(first, state="accepted"))
+    exported = export_samples(store, TASKS, tmp_path / "out", ExportOptions(formats=("jsonl",)))
+    assert exported.samples == 1
+    (reason,) = exported.left_out
+    assert reason == "sample s-2: left out: sample s-1 asks the same over the same document; ask another"
+
+
 def put(store: Store, sample: Sample) -> None:
     """A sample of an earlier version of fathom, which checked less."""
     from fathom.studio.schema import sample_row, samples

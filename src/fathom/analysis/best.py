@@ -16,7 +16,7 @@ import polars as pl
 from fathom.analysis.gate import Claim
 from fathom.analysis.sequential import overall_claim
 from fathom.stats.intervals import Interval
-from fathom.stats.ranks import holm, ranks_of
+from fathom.stats.ranks import holm
 from fathom.types import FathomError
 
 
@@ -76,8 +76,10 @@ def best_models(rows: pl.DataFrame, *, alpha: float = 0.05) -> list[BestCandidat
     off = ~np.eye(size, dtype=bool)
     adjusted = np.ones((size, size))
     adjusted[off] = holm(worse[off], tests=size * (size - 1))
-    significant = adjusted <= alpha
-    ranks = ranks_of(differences, significant | significant.T)
+    # Direction and significance are of the same evidence; a pair that is significant in both says nothing.
+    shown = adjusted <= alpha
+    shown &= ~shown.T
+    best, worst = 1 + shown.sum(axis=1), size - shown.sum(axis=0)
     smallest = np.minimum(worse.min(axis=1) * (size - 1), 1.0)
     order = sorted(range(size), key=lambda place: -differences[place].mean())
     first = order[0]
@@ -88,8 +90,8 @@ def best_models(rows: pl.DataFrame, *, alpha: float = 0.05) -> list[BestCandidat
             variant=systems[place][1],
             may_be_best=bool(smallest[place] > alpha),
             p_value=float(smallest[place]),
-            best=int(ranks.best[place]),
-            worst=int(ranks.worst[place]),
+            best=int(best[place]),
+            worst=int(worst[place]),
             difference=float(differences[place, first]),
             interval=nothing if place == first else claims[place, first].interval,
             items=min(claims[place, other].items for other in range(size) if other != place),

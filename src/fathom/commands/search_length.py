@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.shared import Asking, Confirm, Json, OnReply, Recorded
 from fathom.models.settings import Backoff, Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, hidden, opt
+from fathom.types import StoppedError
 
 if TYPE_CHECKING:
     from fathom.run import Preflight
-    from fathom.run.length_search import LengthFound
+    from fathom.run.length_search import LengthFound, Remaining
 
 
 def _share(value: float) -> str:
@@ -33,7 +34,7 @@ class SearchOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, Json)
         float,
         opt("Stop when the ends of the 95% interval are in this ratio.", metavar="RATIO", check=at_least(1)),
     ] = 1.5
-    budget: Annotated[int, opt("Most questions to ask.", metavar="QUESTIONS", check=at_least(1))] = 400
+    budget: Annotated[int, opt("Most questions to ask, in whole rounds.", metavar="QUESTIONS", check=at_least(1))] = 400
     step: Annotated[int, opt("Questions of a round, all at one length.", check=at_least(1))] = 4
     seed: Annotated[int, opt("Seed of the order of tasks, and of the model.", check=at_least(0))] = 0
     backoff: Backoff = 1.0
@@ -53,34 +54,63 @@ def search_length(options: SearchOptions) -> "LengthFound":
     same command resumes.
     """
     from fathom.commands.run import RunOptions, run
+    from fathom.models.prices import find_price
     from fathom.run.length_search import SearchSettings, search_length
+    from fathom.runfile.progress import status
 
-    groups = [options.part(group) for group in (Sampling, Served, Reasoning, Limits, Recorded)]
-    named = {name: getattr(options, name) for name in ("suite", "model", "backoff", "confirm", "progress")}
+    groups = [options.part(group) for group in (Sampling, Served, Reasoning, Recorded)]
+    named = {name: getattr(options, name) for name in ("suite", "model", "backoff", "progress")}
+    confirmed, tokens, paid = options.confirm is None, 0, 0.0
 
-    def ask(subset: Path, folder: Path) -> str:
-        given = RunOptions(**named, out=folder, subset=subset)
-        return run.body(RunOptions.joined(given, *groups)).stopped
+    def ask(subset: Path, folder: Path, ahead: "Remaining") -> str:
+        nonlocal tokens, paid
+
+        def confirm(plan: "Preflight") -> bool:
+            nonlocal confirmed
+            if options.confirm is not None and not confirmed and plan.requests:
+                confirmed = options.confirm(ahead.forecast(plan, find_price(options.model, options.model_base_url)))
+            return confirmed or not plan.requests
+
+        given = RunOptions(**named, out=folder, subset=subset, confirm=confirm)
+        limits = _left(options.part(Limits), tokens, paid)
+        try:
+            stopped = run.body(RunOptions.joined(given, limits, *groups)).stopped
+        except StoppedError as error:
+            used = (
+                f" (the earlier rounds used {tokens:,} tokens and ${paid:,.2f}; the limit of a round is what is left)"
+            )
+            raise StoppedError(f"{folder}: {error}{used if tokens else ''}") from None
+        if not stopped:
+            state = status(folder)
+            tokens, paid = tokens + state.tokens_in + state.tokens_out, paid + (state.cost or 0.0)
+        return stopped
 
     settings = SearchSettings(options.threshold, options.within, options.budget, options.step, options.seed)
     return search_length(Path(options.suite), settings, Path(options.out), ask, options.told)
 
 
+def _left(limits: Limits, tokens: int, paid: float) -> Limits:
+    """What earlier rounds left of the limits, which hold for the search."""
+    most, dollars = limits.max_tokens_total, limits.max_cost
+    return limits.but(
+        max_tokens_total=None if most is None else max(1, most - tokens),
+        max_cost=None if dollars is None else max(0.0, dollars - paid),
+    )
+
+
 def main(line: SearchOptions) -> None:
     """Print a line after each round, and where the length lies."""
     from fathom.options.terminal import confirmed, print_json, tell
+    from fathom.run.length_search import SPENT
 
     def show_round(state: "LengthFound") -> None:
         if not line.quiet:
             print(f"  {state}", file=sys.stderr)
 
-    plans_shown: list[Preflight] = []
-
     def confirm(plan: "Preflight") -> bool:
-        """What is ahead is shown, and asked about, for the first round that asks anything."""
-        known = bool(plans_shown)
-        plans_shown.extend([plan] if plan.requests else [])
-        return confirmed(plan, yes=line.yes or known, quiet=line.quiet or known)
+        if plan.requests and not line.quiet:
+            print("At most, if every question were asked at the dearest length:", file=sys.stderr)
+        return confirmed(plan, yes=line.yes, quiet=line.quiet)
 
     result = search_length.body(line.but(told=show_round, confirm=confirm))
     if line.as_json:
@@ -90,4 +120,5 @@ def main(line: SearchOptions) -> None:
         score = "no score" if asked.score is None else f"{100 * asked.score:.1f}"
         print(f"  {asked.length:>9,} tokens: {score} of {asked.questions} questions")
     if not result.reached:
-        tell(f"the interval is not within {line.within:g}: a suite with more items, or a larger --budget, goes on")
+        more = "a larger --budget goes on" if result.ended == SPENT else "a suite with more items says more"
+        tell(f"the interval is not within {line.within:g}: {more}")

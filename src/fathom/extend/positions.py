@@ -5,8 +5,9 @@ key to ``key(j)``, so that their relative position is ``query(i) - key(j)``. A p
 The functions of a level use arithmetic alone, so that they take arrays of numpy and tensors of torch.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -23,6 +24,9 @@ MOST = 4096
 @dataclass(frozen=True, slots=True)
 class Level:
     """Pairs of a query and a key, and the positions that both get.
+
+    Of a level, the keys that a query sees are a range, whose ends do not fall from one query to the next, and the
+    queries that see a key are a range; levels do not overlap. Attention in blocks rests on this (``check_levels``).
 
     Attributes:
         query: Position of query i.
@@ -69,14 +73,54 @@ class PositionKind(Kind):
     config_names: Mapping[str, str] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=64)
 def levels(method: Method) -> tuple[Level, ...]:
     """The levels of a method; of one that maps nothing, a single one.
 
     Args:
         method: With its values (``fathom.extend.methods.settled``).
+
+    Raises:
+        FathomError: They break the rule of ``Level``.
     """
     kind = method.kind
-    return kind.levels(method) if isinstance(kind, PositionKind) else (Level(_same, _same, lambda i, j: i >= j),)
+    if not isinstance(kind, PositionKind):
+        return (Level(_same, _same, lambda i, j: i >= j),)
+    made = kind.levels(method)
+    check_levels(method.name, made, kind.farthest(method))
+    return made
+
+
+def check_levels(name: str, made: Sequence[Level], farthest: int) -> None:
+    """Check the rule of ``Level`` at some places, up to four times the largest distance of a map.
+
+    Args:
+        name: Of the method.
+        made: Its levels.
+        farthest: The largest distance.
+
+    Raises:
+        FathomError: They break it.
+    """
+    places = np.union1d(np.arange(48), np.linspace(0, 4 * farthest, 97).astype(np.int64))
+    i, j = places[:, None], places[None, :]
+    maps = [np.broadcast_to((j <= i) & level.covers(i, j), (len(places), len(places))) for level in made]
+    if (np.sum(maps, axis=0) > 1).any():
+        raise FathomError(f"method {name}: two levels cover one pair of a query and a key")
+    for number, seen in enumerate(maps, start=1):
+        some = seen[seen.any(axis=1)]
+        starts, ends = some.argmax(axis=1), some[:, ::-1].argmax(axis=1)
+        falls = (np.diff(starts) < 0).any() or (np.diff(ends) > 0).any()
+        if falls or not (_are_ranges(seen) and _are_ranges(seen.T)):
+            raise FathomError(
+                f"method {name}: level {number} does not cover a range of keys of each query whose ends do not fall "
+                "from one query to the next"
+            )
+
+
+def _are_ranges(rows: NDArray[np.bool_]) -> bool:
+    """Whether what is true in each row is in one piece."""
+    return bool(((np.diff(rows, axis=1, prepend=False) & rows).sum(axis=1) <= 1).all())
 
 
 def relative_position(method: Method, i: Any, j: Any) -> NDArray[np.float64]:

@@ -7,13 +7,15 @@ document count once.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from fathom.models.prices import Price
 from fathom.printing import readable
 from fathom.rows.runs import load
+from fathom.run.preflight import Forecast, Preflight
 from fathom.stats.intervals import Interval
 from fathom.stats.length_search import LengthSearch
 from fathom.stats.outcomes import scored_rows
@@ -25,6 +27,7 @@ from fathom.types.samples import is_whole, place_of
 
 ROUND = "round-{:03d}"
 METHOD = "length search"
+SPENT = "the budget is spent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,35 @@ class SearchSettings:
     budget: int
     step: int
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """The most that a search may still ask: all questions at the dearest length.
+
+    Attributes:
+        questions: Number of questions.
+        tokens: Tokens of a prompt at that length, on average.
+        length: The length.
+    """
+
+    questions: int
+    tokens: int
+    length: int
+
+    def forecast(self, plan: Preflight, price: Price) -> Preflight:
+        """What all of it takes.
+
+        Args:
+            plan: The forecast of a round, which says how many requests a question takes, and tokens of replies.
+            price: The model's prices.
+        """
+        each = plan.requests / (plan.total - plan.finished)
+        requests = round(self.questions * each)
+        tokens_in, tokens_out = requests * self.tokens, -(-requests * plan.tokens_out // plan.requests)
+        costs = price.cost(tokens_in, 0, longest=self.tokens), price.cost(tokens_in, tokens_out, longest=self.tokens)
+        whole = Forecast(self.length, requests, tokens_in, tokens_out, 0, *costs)
+        return replace(plan, total=plan.finished + self.questions, lengths=(whole,), cached=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +172,7 @@ def search_length(
     suite: Path,
     settings: SearchSettings,
     folder: Path,
-    ask: Callable[[Path, Path], str],
+    ask: Callable[[Path, Path, Remaining], str],
     report: Callable[[LengthFound], None] | None = None,
 ) -> LengthFound:
     """Search the length up to which a model reaches a score; the same call again resumes.
@@ -149,17 +181,20 @@ def search_length(
         suite: A suite with the lengths among which to search.
         settings: What is to be reached, and how.
         folder: Where the rounds are written.
-        ask: Runs the subset in a file into a run folder; gives why it was stopped, or "".
+        ask: Runs the subset in a file into a run folder, told the most that is ahead; gives why it was stopped, or "".
         report: Called after every round.
 
     Raises:
-        FathomError: The suite has fewer than two lengths that all tasks have, a round was stopped, or it asked other
-            questions than it would now.
+        FathomError: The budget is less than a round, the suite has fewer than two lengths that all tasks have, a round
+            was stopped, or it asked other questions than it would now.
     """
+    if settings.budget < settings.step:
+        raise FathomError(f"`budget` {settings.budget} is less than a round of `step` {settings.step} questions")
     questions = _Questions(suite, settings.seed)
     search = LengthSearch(questions.lengths, settings.threshold, np.array(questions.costs()))
     choices: dict[str, Json] = {name: getattr(settings, name) for name in ("threshold", "within", "step", "seed")}
     counts, sums = np.zeros(len(questions.lengths), dtype=int), np.zeros(len(questions.lengths))
+    dearest = max((round(cost), length) for cost, length in zip(questions.costs(), questions.lengths, strict=True))
     tokens, rounds, ended = 0, list[Path](), ""
 
     def state() -> LengthFound:
@@ -174,17 +209,20 @@ def search_length(
         )  # fmt: skip
 
     while not ended:
+        left = settings.budget - int(counts.sum())
+        if left < settings.step:  # part of a round would be another one with a larger budget
+            ended = SPENT
+            break
         place = search.next_length(settings.within)
-        count = min(settings.step, settings.budget - int(counts.sum()))
-        drawn = questions.take(count, questions.lengths[place])
+        drawn = questions.take(settings.step, questions.lengths[place])
         if len(drawn) < settings.step:
-            ended = "the budget is spent" if len(drawn) == count else "a task has no question left"
+            ended = "a task has no question left"
         if not drawn:
             break
         rounds.append(folder / ROUND.format(len(rounds) + 1))
         names = [name for name, _ in drawn]
         subset = _written(rounds[-1], names, choices)
-        if stopped := ask(subset, rounds[-1]):
+        if stopped := ask(subset, rounds[-1], Remaining(left - left % settings.step, *dearest)):
             raise FathomError(f"{rounds[-1]}: stopped: {stopped}; the same command resumes")
         for low, high in _scores(rounds[-1], names):
             search.add(place, low, high)

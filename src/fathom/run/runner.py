@@ -33,6 +33,7 @@ from fathom.run.request import RunRequest, request_of
 from fathom.run.session import Work, not_watched
 from fathom.run.systems import hints_of, open_system
 from fathom.runfile.manifest import FILE, read_manifest
+from fathom.runfile.part import note_order
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.serving import asked_in
 from fathom.runfile.settings import RunSettings
@@ -181,6 +182,8 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
         enough=callbacks.enough,
         asked=asked_in(request.manifest),
     )
+    if plan.requests:
+        note_order(executor.out, random=executor.random, begun=plan.finished > 0)
     with recorded(executor.out, client) as negotiation:
         done = executor.execute(client, work, plan.total, tell)
     # Notes of the client can depend on the replies.

@@ -261,12 +261,13 @@ def observed_in(folder: Path) -> Mapping[str, Any]:
 
 
 def observe_run(folder: Path, observed: Mapping[str, Json]) -> None:
-    """Record in ``run.json`` what is known of the server; nothing is written if it is known already.
+    """Record in ``run.json`` what is known of the server and of requests; nothing is written if it is known already.
 
     Args:
         folder: The run folder.
         observed: ``served``, the number of replies by the name of the model that answered, ``negotiated``, the
-            parameters that the server refuses, each with its other name or "", or ``servers``, what servers state.
+            parameters that the server refuses, each with its other name or "", ``servers``, what servers state, or
+            ``orders``, in which samples were asked.
 
     Raises:
         FathomError: The file cannot be read or written.

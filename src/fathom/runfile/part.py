@@ -1,21 +1,41 @@
 """Which part of an unfinished run was asked: how much of each task and length, and whether in a random order."""
 
-import json
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
+from fathom.runfile.manifest import FILE as MANIFEST
+from fathom.runfile.manifest import observe_run, observed_in
 from fathom.runfile.store import FILE, clear_errors, reading
-from fathom.types.samples import place_of
 
-FEWEST = 10
-"""Items from which on the order can be seen."""
 RANDOM = "in an order as good as random"
 OF_SUITE = "in the order of the suite, which need not be random"
+UNKNOWN = "in an order that is not known"
+_WORDS = {("random",): RANDOM, ("suite",): OF_SUITE, ("random", "suite"): OF_SUITE}
+_KEY = "orders"
 _QUERY = """
-SELECT p.task, p.item, p.length, CASE WHEN json_valid(p.facets) THEN p.facets ELSE '{}' END, r.sample IS NOT NULL
-FROM planned p LEFT JOIN replies r ON r.sample = p.sample AND r.epoch = p.epoch
+SELECT p.task, p.length, count(*), count(r.sample)
+FROM planned p LEFT JOIN replies r ON r.sample = p.sample AND r.epoch = p.epoch GROUP BY p.task, p.length
 """
+
+
+def note_order(folder: Path, *, random: bool, begun: bool) -> None:
+    """Record in ``run.json`` that samples of a run are asked in an order.
+
+    Args:
+        folder: The run folder; without ``run.json`` nothing is recorded.
+        random: Whether it is that of a run that stops early, or that of the suite.
+        begun: Whether the run has replies: those of earlier versions are in an order that was not recorded.
+
+    Raises:
+        FathomError: The file cannot be read or written.
+    """
+    if (folder / MANIFEST).is_file():
+        earlier = _orders(folder) or (["unknown"] if begun else [])
+        observe_run(folder, {_KEY: sorted({*earlier, "random" if random else "suite"})})
+
+
+def _orders(folder: Path) -> list[str]:
+    known = observed_in(folder).get(_KEY)
+    return list(map(str, known)) if isinstance(known, list) else []
 
 
 def asked_so_far(folder: Path) -> str:
@@ -25,7 +45,7 @@ def asked_so_far(folder: Path) -> str:
         folder: The run folder.
 
     Raises:
-        FathomError: The store cannot be read.
+        FathomError: The store or ``run.json`` cannot be read.
     """
     if not (folder / FILE).is_file():
         return ""
@@ -33,33 +53,9 @@ def asked_so_far(folder: Path) -> str:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'planned'").fetchone():
             return ""
         planned = db.execute(_QUERY).fetchall()
-    cells, asked, places = Counter[object](), Counter[object](), dict[bytes, bool]()
-    for task, item, length, facets, finished in planned:
-        cells[task, length] += 1
-        asked[task, length] += finished
-        facet = json.loads(facets)
-        place = place_of(str(task), str(item), facet.get("cluster") if isinstance(facet, dict) else None)
-        places[place] = places.get(place, False) or bool(finished)
-    if asked.total() == cells.total():
+    if sum(asked for *_, asked in planned) == sum(count for *_, count, _ in planned):
         return ""
-    shares = [asked[cell] / count for cell, count in cells.items()]
-    low, high = (f"{share:.0%}" for share in (min(shares), max(shares)))
-    part = f"{low} of every task and length" if low == high else f"{low} to {high} of every task and length"
-    order = order_of([places[place] for place in sorted(places)])
-    return f"asked was {part}{f', {order}' if order else ''}"
-
-
-def order_of(begun: Sequence[bool]) -> str:
-    """The order in which items were asked, in words; "" for too few to see it.
-
-    Requests overlap, so that a few items may be ahead of others. In any other order the items that were begun are
-    spread over all places.
-
-    Args:
-        begun: Whether an item was begun, in the order of a run that stops early (``place_of``).
-    """
-    count, whole = sum(begun), len(begun)
-    if count < FEWEST or whole - count < FEWEST:
-        return ""
-    ahead = sum(begun[count:])
-    return RANDOM if ahead < count * (whole - count) / whole / 2 else OF_SUITE
+    shares = [100 * asked // count for *_, count, asked in planned]  # rounded down: 100% is all
+    low, high = min(shares), max(shares)
+    part = f"{low}% of every task and length" if low == high else f"{low}% to {high}% of every task and length"
+    return f"asked was {part}, {_WORDS.get(tuple(_orders(folder)), UNKNOWN)}"

@@ -1,18 +1,18 @@
 """Lists of samples and their counts, as queries, and kept until the next entry of the log."""
 
+import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, false, func, or_, select
 
-from fathom.benchmarks.pro.official import fold
 from fathom.studio import staffing
 from fathom.studio.log import POLICY
 from fathom.studio.records import from_json
 from fathom.studio.schema import documents, entries, head, people, samples, unique
 from fathom.studio.staffing import Staff, why_not_now
-from fathom.studio.states import DECIDED_BY_OTHERS
+from fathom.studio.states import DECIDED_BY_OTHERS, DONE
 from fathom.studio.types import Person, PolicyName, Sample, SetPolicy, State, SubmitReview, SubmitVerdicts
 
 Kind = TypeVar("Kind")
@@ -22,8 +22,6 @@ MOST_WORDS = 8
 """Words of a search that count."""
 MOST_IDS = 1000
 """Ids that are given to one query; databases limit them."""
-BEGINNING = 80
-"""Letters by which questions are compared first; the title of a sample has more."""
 _UNASKED: tuple[State, ...] = ("drafted", "selected", "reconstruct", "rejected")
 """States in which a question may still become another one, or is given up."""
 END = select(head.c.hash)
@@ -144,13 +142,16 @@ def listed(connection: Connection, asked: ListQuery) -> list[ListedSample]:
     return [_sample_of(row) for row in connection.execute(_list(*chosen).offset(asked.offset).limit(asked.limit))]
 
 
-def asking(connection: Connection, question: str) -> list[Sample]:
-    """Samples that were handed over and whose question begins like another one, which may be the same."""
-    query = select(samples.c.id, samples.c.title).where(samples.c.state.not_in(_UNASKED))
-    start = fold(question)[:BEGINNING]
-    ids = [row.id for row in connection.execute(query) if fold(row.title)[:BEGINNING] == start]
-    bodies = select(samples.c.body).where(samples.c.id.in_(ids[:MOST_IDS])).order_by(samples.c.id)
-    return [from_json(Sample, body) for body in connection.execute(bodies).scalars()] if ids else []
+def over_documents_of(connection: Connection, sample: Sample, *, accepted: bool = False) -> list[Sample]:
+    """Samples over a document of another one that were handed over, by id.
+
+    Args:
+        accepted: Only those that are accepted.
+    """
+    shared = [samples.c.body.contains(json.dumps(id), autoescape=True) for id in sample.documents]
+    state = samples.c.state.in_(DONE) if accepted else samples.c.state.not_in(_UNASKED)
+    query = select(samples.c.body).where(state, or_(false(), *shared), samples.c.id != sample.id).order_by(samples.c.id)
+    return [from_json(Sample, body) for body in connection.execute(query).scalars()]
 
 
 def staff(connection: Connection) -> Staff:

@@ -202,8 +202,10 @@ class Store(Database):
                     if isinstance(checked, Reopen) and not (before and faults_of_sample(before, self.tasks)):
                         raise RefusedError(f"sample {after.id}: it has no fault; audit it if something is wrong")
                     faults = faults_against(before, checked, after, self.tasks)
-                    if isinstance(checked, SubmitForReview | ExpertPass) and not faults:
-                        faults = tuple(repeats(after, lists.asking(connection, after.content.question)))
+                    accepts = before is not None and after.state == "accepted" != before.state
+                    if (accepts or isinstance(checked, SubmitForReview | ExpertPass)) and not faults:
+                        others = lists.over_documents_of(connection, after, accepted=accepts)
+                        faults = tuple(repeats(after, others))
                     if faults:
                         raise FaultyError(after, faults)
                 except (StaleError, RefusedError):

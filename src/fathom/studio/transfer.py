@@ -1,11 +1,13 @@
 """Exports of a store's accepted samples, and imports into it."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+from fathom.benchmarks.pro.official import fold
 from fathom.documents.records import path_text
 from fathom.plugins.names import chosen
 from fathom.printing import readable
@@ -27,7 +29,7 @@ from fathom.studio.exports import (
     sample_lines,
     write_lines,
 )
-from fathom.studio.faults import faults_of, faults_of_sample
+from fathom.studio.faults import faults_of, faults_of_sample, repeats
 from fathom.studio.imports import Imported, read_import
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError
@@ -88,7 +90,7 @@ def export_samples(
     whole = collection_of(store, tasks, states=("accepted", "audited"))
     if not whole.samples:
         raise FathomError("no sample is accepted yet; `fathom studio stats` says where they are")
-    withheld = {sample.id: why for sample in whole.samples if (why := _why_withheld(sample, whole))}
+    withheld = _withheld(whole)
     reasons = {id: str(LeftOut(id, why)) for id, why in withheld.items()}
     collection = replace(whole, samples=tuple(sample for sample in whole.samples if sample.id not in withheld))
     if not collection.samples:
@@ -115,13 +117,20 @@ def export_samples(
     return ExportReport(out, tuple(files), len(collection.samples), (*lines, *left_out.values()))
 
 
-def _why_withheld(sample: Sample, whole: Collection) -> str:
-    """Why an accepted sample is not released: its faults, or that a document was excluded after it was begun."""
-    reasons = list(map(str, faults_of_sample(sample, whole.tasks)))
-    for document in (whole.documents[id] for id in sample.documents if id in whole.documents):
-        if document.state == "excluded":
-            reasons.append(f"document {document.id} is excluded: {document.reason}")
-    return ". ".join(reasons)
+def _withheld(whole: Collection) -> dict[str, str]:
+    """Why accepted samples are not released: faults, a document that was excluded since, or a question asked before."""
+    withheld, released = dict[str, str](), defaultdict[str, list[Sample]](list)
+    for sample in sorted(whole.samples, key=lambda sample: sample.id):
+        alike = released[fold(sample.content.question)]
+        reasons = [*map(str, faults_of_sample(sample, whole.tasks)), *map(str, repeats(sample, alike))]
+        for document in (whole.documents[id] for id in sample.documents if id in whole.documents):
+            if document.state == "excluded":
+                reasons.append(f"document {document.id} is excluded: {document.reason}")
+        if reasons:
+            withheld[sample.id] = ". ".join(reasons)
+        else:
+            alike.append(sample)
+    return withheld
 
 
 @readable

@@ -17,7 +17,7 @@ from fathom.commands.analyze.shared import (
     study_parts,
     study_rows,
 )
-from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
 from fathom.options.declare import Read, at_least, given, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, Several, names_of, paths_of
 from fathom.plugins.names import unknown
@@ -326,8 +326,11 @@ def analyze_adjacent(options: Study) -> "list[analysis.Neighbour]":
     return neighbours(study_rows(options), seed=options.seed)
 
 
-class BestOptions(OfRows, Json):
+class BestOptions(Known, Json):
+    sources: Sources
     _: KW_ONLY
+    judge: JudgeOfRows = None
+    tell: Tell = None
     alpha: Annotated[
         float, opt("Probability with which the best may ever be called not the best.", check=at_least(0, above=True))
     ] = ALPHA
@@ -338,7 +341,8 @@ def analyze_best(options: BestOptions) -> "list[analysis.BestCandidate]":
     """Which of these models may be the best, and ranges of ranks, at any look while replies come."""
     from fathom.analysis import best_models
 
-    return best_models(known_removed(options).rows, alpha=options.alpha)
+    rows = OfRows(options.sources, judge=options.judge, tell=options.tell, **options.of(Known))
+    return best_models(known_removed(rows).rows, alpha=options.alpha)
 
 
 class FaultyOptions(Study):

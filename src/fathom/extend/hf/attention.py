@@ -213,8 +213,7 @@ class Pairs:
     def seen(self, block: slice) -> Iterator[tuple[int, slice, slice, Any]]:
         """For each level that a block of queries needs: its number, the range of keys, and what of it is hidden.
 
-        A level covers a range of keys of a query, whose ends do not fall with the query: so the first query and the
-        last one, if both see some, show what all of a block see.
+        By the rule of ``Level`` the first query and the last one, if both see some, show what all of a block see.
 
         Yields:
             The last two are the part of the range that not all queries see whole, and where there it is hidden.
@@ -272,7 +271,7 @@ def attend_in_blocks(states: States, pairs: Pairs, softcap: float | None = None,
         layer: A cache that watches the weights; None if none does.
 
     Returns:
-        Shape (batch, queries, heads, size).
+        Shape (batch, queries, heads, size); zeros for a block of which no query sees a key.
     """
     import torch
 
@@ -292,7 +291,7 @@ def attend_in_blocks(states: States, pairs: Pairs, softcap: float | None = None,
             else None
         )
         rows = []
-        for first in range(0, few, together):
+        for first in range(0, few, together) if seen else ():
             own, heads = slice(first, first + together), slice(first * group, (first + together) * group)
             scores = []
             for number, keys, inner, hidden, query in seen:
@@ -312,6 +311,8 @@ def attend_in_blocks(states: States, pairs: Pairs, softcap: float | None = None,
             if watched is not None:
                 for part, (_, keys, *_) in zip(parts, seen, strict=True):
                     watched[:, heads, :, keys] += part.reshape(batch, together * group, -1, part.shape[-1])
+        if not seen:  # padding
+            rows.append(value.new_zeros((batch, few, group * (block.stop - start), value.shape[-1])))
         out = torch.cat(rows, 1) if len(rows) > 1 else rows[0]
         outputs.append(out.reshape(batch, states.heads, -1, value.shape[-1]))
         if watched is not None:
@@ -337,10 +338,15 @@ def attend_causally(module: Any, query: Any, key: Any, value: Any, attention_mas
         value: Shape (batch, key heads, keys, size).
         attention_mask: Of ``sdpa``; None where a query sees all tokens before.
         **more: What the model hands to all attention.
+
+    Raises:
+        FathomError: The model bounds its scores, which attention of PyTorch cannot.
     """
     import torch
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+    if more.get("softcap") is not None:
+        raise FathomError(f"this model bounds its scores, which {BLOCKS} does not; use `attn_implementation` eager")
     tokens, stored = query.shape[2], key.shape[2]
     if attention_mask is not None or tokens == 1 or not getattr(module, "is_causal", True):
         output: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)

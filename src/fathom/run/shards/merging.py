@@ -10,6 +10,7 @@ from fathom.run.shards.files import PLAN, Plan, finished_file, finished_rows, re
 from fathom.run.shards.store import Store, open_store
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.manifest import join_run
+from fathom.runfile.part import note_order
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.worker import this_worker
 from fathom.suites.suitefile import fresh_folder
@@ -49,6 +50,7 @@ def merge(place: str | Path, out: Path) -> RunSummary:
         )
     with fresh_folder(out) as folder:
         join_run(folder, plan.run)
+        note_order(folder, random=False, begun=False)
         with closing(Ledger(folder, this_worker())) as ledger:
             ledger.plan(plan.samples * plan.epochs, (), plan.epochs)
             for shard in state.finished:
