@@ -23,6 +23,7 @@ from fathom.run.bisect.asking import read_logprobs
 from fathom.run.bisect.evidence import PAYS, bet, change, evidence_of, log_evidence
 from fathom.run.bisect.outcomes import Answer, Ask, Item, Letter, answers_distance, numbers_distance, texts_distance
 from fathom.run.bisect.prompts import BACK, distances, prompt_of, words_of
+from fathom.run.bisect.search import requests_to_pass
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
@@ -157,9 +158,23 @@ def test_the_length_from_which_prompts_are_cut_is_between_those_that_are_shown()
 
 @pytest.mark.parametrize("fault", [Fault(), Fault(sampled=0.1), Fault(logprobs=False, counts=False, salted=False)])
 def test_equal_servers_pass(fault: Fault) -> None:
-    found = compared(fault, fault)
+    with servers(fault, fault) as (_, _, urls):
+        found = api.bisect("vllm/tiny", **urls, lengths="512,1k,2k", requests=1000, out="out")
+    assert found is not None
     assert (found.decision, found.named.fault, found.first) == ("PASS", "", None)
     assert -0.25 < found.low <= 0 <= found.high < 0.25
+
+
+def test_equal_servers_pass_after_the_stated_number_of_requests_and_not_before() -> None:
+    least = requests_to_pass(2, 0.01, 0.25)
+    with servers(Fault(), Fault()) as (_, _, urls):
+        options = {**urls, "lengths": "512,1k", "out": "out"}
+        few, enough = (api.bisect("vllm/tiny", **options, requests=most) for most in (least - 1, least))
+    assert few is not None
+    assert enough is not None
+    assert few.decision == "INCONCLUSIVE"
+    assert f"at least {least}" in few.named.next[0]
+    assert enough.decision == "PASS"
 
 
 def test_few_requests_decide_nothing() -> None:

@@ -12,10 +12,10 @@ from fathom.report.drawing import length_axis, score_axis, series_of
 from fathom.report.figure import inline
 from fathom.report.markdown import escaped, table_lines
 from fathom.report.table import Cell, Column, Table
+from fathom.run.bisect.compare import JSON, MARKDOWN, PAGE
 from fathom.run.bisect.outcomes import KINDS, AtLength, Bisection
 from fathom.storage.atomic import whole_file
 
-PAGE, MARKDOWN, JSON = "bisect.html", "bisect.md", "bisect.json"
 _KINDS = {
     "answers": "the code words that are found",
     "texts": "the text of replies",
