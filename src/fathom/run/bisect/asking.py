@@ -126,7 +126,8 @@ class Side:
 
     def _stopped(self, why: str) -> FathomError:
         return FathomError(
-            f"{self.letter} ({self._settings.model}): {why}. `fathom doctor` says what is wrong; the same command goes on"
+            f"{self.letter} ({self._settings.model}): {why.rstrip('.')}. `fathom doctor` says what is wrong; the same "
+            "command goes on"
         )
 
     def resume(self, answer: Answer) -> None:

@@ -161,7 +161,7 @@ def search(plan: Plan) -> Generator[Ask, Answer, Bisection]:
         yield from _item(state, _next_length(state))
         if state.evidence >= enough:
             decision = "FAIL"
-        elif state.evidence < DOUBT and not any(map(partial(_open, state), plan.lengths)):
+        elif state.evidence < DOUBT and not any(map(partial(_undecided, state), plan.lengths)):
             decision = "PASS"
     if decision == "FAIL":
         yield from _probe(state)
@@ -225,8 +225,8 @@ def _next_length(state: _State) -> int:
     if evidence[best] > PROMISING:
         return best
     counts = {length: sum(item.length == length for item in state.items) for length in lengths}
-    undecided = [length for length in lengths if _open(state, length)] or lengths
-    return min(undecided, key=lambda length: (counts[length] / (2 if length == lengths[-1] else 1), -length))
+    ahead = [length for length in lengths if _undecided(state, length)] or lengths
+    return min(ahead, key=lambda length: (counts[length] / (2 if length == lengths[-1] else 1), -length))
 
 
 def _probe(state: _State) -> Asking:
@@ -300,7 +300,7 @@ def _excess(item: Item) -> float:
     return across - mean(texts_distance(*item.cold[side]) for side in SIDES)
 
 
-def _open(state: _State, length: int) -> str:
+def _undecided(state: _State, length: int) -> str:
     """Why nothing passes at a length yet; "" if a difference of the margin is excluded there, on both sides."""
     items, plan = [item for item in state.items if item.length == length], state.plan
     if not items:
@@ -359,9 +359,9 @@ def _reason(state: _State, decision: Decision, named: Named, interval: tuple[flo
             f"no difference beyond the noise of both, at {len(plan.lengths)} lengths up to "
             f"{format_length(plan.lengths[-1])}; one of {100 * plan.margin:g} points ({what}) is excluded at each"
         )
-    open_lengths = [(length, why) for length in plan.lengths if (why := _open(state, length))]
-    unanswered = next(((length, why) for length, why in open_lengths if why.startswith("has prompts")), None)
-    length, why = unanswered or next(iter(open_lengths), (0, ""))
+    undecided = [(length, why) for length in plan.lengths if (why := _undecided(state, length))]
+    unanswered = next(((length, why) for length, why in undecided if why.startswith("has prompts")), None)
+    length, why = unanswered or next(iter(undecided), (0, ""))
     low, high = interval
     shown = f"no difference so far; one from {100 * low:.0f} to {100 * high:.0f} points ({what}) is not excluded"
     return f"{shown}; {format_length(length)} {why}" if why else shown
