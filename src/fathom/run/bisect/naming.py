@@ -38,7 +38,7 @@ other weights."""
 GROWS = 1.8
 """How many times larger a difference is at the longest length than at the shortest, to grow with the length."""
 LITTLE_IN_COMMON = 0.5
-"""Share of the shortest prompts' replies, from the first word that differs on, from which that is no small difference."""
+"""Share of the replies to the shortest prompts, after the first word that differs, that is no small difference."""
 FINDS = 0.5
 """Share of the code words that a side finds at some length, to read prompts at all."""
 EXCEPTIONS, EXACT = 0.1, 0.02
