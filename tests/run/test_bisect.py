@@ -369,7 +369,8 @@ def test_a_password_of_an_address_is_not_in_the_name_of_the_folder() -> None:
 def test_replies_with_little_in_common_are_no_matter_of_precision() -> None:
     words = {"A": "one two three four", "B": "five six seven eight"}
     for truth in (True, False):
-        found = answered(lambda ask, truth=truth: Answer(text=words[ask.side], found=(truth,) * 12, cached=0))
+        replies = {side: Answer(text=words[side], found=(truth,) * 12, cached=0) for side in words}
+        found = answered(lambda ask, replies=replies: replies[ask.side])  # type: ignore[misc]
         assert found.decision == "FAIL"
         assert "precision" not in found.named.fault
 

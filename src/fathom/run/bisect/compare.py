@@ -117,8 +117,8 @@ def bisect(
     retry = Retry(retries=retries, timeout=timeout, first=backoff)
     with _locked(folder):
         drawn, kept = _open(folder, comparing)
-        told = progress or (lambda done, most, what: None)
-        return drive(_compare(comparing, folder, (drawn, kept), retry, told))
+        reported = progress or (lambda done, most, what: None)
+        return drive(_compare(comparing, folder, (drawn, kept), retry, reported))
 
 
 @contextmanager

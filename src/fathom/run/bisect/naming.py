@@ -471,8 +471,8 @@ def _numbers(seen: Observed) -> Named | None:
     texts = {length: mean(_tail(*pair) for pair in seen.pairs(length)) for length in seen.lengths}
     if not gaps and not any(texts.values()):
         return None
-    found = any(seen.recall(side, length) >= FINDS for side in SIDES for length in seen.lengths)
-    if not gaps and (texts[min(texts)] >= LITTLE_IN_COMMON or not found):
+    finds = any(seen.recall(side, length) >= FINDS for side in SIDES for length in seen.lengths)
+    if not gaps and (texts[min(texts)] >= LITTLE_IN_COMMON or not finds):
         return None
     shares = gaps or texts
     shortest, longest = min(shares), max(shares)
@@ -486,7 +486,7 @@ def _numbers(seen: Observed) -> Named | None:
             "",
             "stack",
             (
-                f"{'the same words are found, and ' if found else ''}replies differ by small amounts that grow with "
+                f"{'the same words are found, and ' if finds else ''}replies differ by small amounts that grow with "
                 f"the length ({shown} {unit})",
             ),
             (
