@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import permutations
+from itertools import count, permutations
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from fathom.run.bisect.asking import read_logprobs
 from fathom.run.bisect.evidence import PAYS, bet, change, evidence_of, log_evidence
 from fathom.run.bisect.outcomes import Answer, Ask, Item, Letter, answers_distance, numbers_distance, texts_distance
 from fathom.run.bisect.prompts import BACK, distances, prompt_of, words_of
+from fathom.run.bisect.search import Plan, requests_to_pass, search
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
@@ -126,6 +128,8 @@ def test_code_words_are_at_the_stated_distances_from_the_end() -> None:
 def test_log_probabilities_are_read_of_chats_and_of_texts() -> None:
     assert read_logprobs({"content": [{"token": "a", "logprob": -1}]}) == (("a",), (-1.0,))
     assert read_logprobs({"tokens": ["a"], "token_logprobs": [-1.5]}) == (("a",), (-1.5,))
+    for number in (math.nan, -math.inf, True):
+        assert read_logprobs({"content": [{"token": "a", "logprob": number}]}) == ((), ())
     assert read_logprobs({"tokens": ["a"], "token_logprobs": [None]}) == read_logprobs(None) == ((), ())
 
 
@@ -157,9 +161,23 @@ def test_the_length_from_which_prompts_are_cut_is_between_those_that_are_shown()
 
 @pytest.mark.parametrize("fault", [Fault(), Fault(sampled=0.1), Fault(logprobs=False, counts=False, salted=False)])
 def test_equal_servers_pass(fault: Fault) -> None:
-    found = compared(fault, fault)
+    with servers(fault, fault) as (_, _, urls):
+        found = api.bisect("vllm/tiny", **urls, lengths="512,1k,2k", requests=1000, out="out")
+    assert found is not None
     assert (found.decision, found.named.fault, found.first) == ("PASS", "", None)
     assert -0.25 < found.low <= 0 <= found.high < 0.25
+
+
+def test_equal_servers_pass_after_the_stated_number_of_requests_and_not_before() -> None:
+    least = requests_to_pass(2, 0.01, 0.25)
+    with servers(Fault(), Fault()) as (_, _, urls):
+        options = {**urls, "lengths": "512,1k", "out": "out"}
+        few, enough = (api.bisect("vllm/tiny", **options, requests=most) for most in (least - 1, least))
+    assert few is not None
+    assert enough is not None
+    assert few.decision == "INCONCLUSIVE"
+    assert f"at least {least}" in few.named.next[0]
+    assert enough.decision == "PASS"
 
 
 def test_few_requests_decide_nothing() -> None:
@@ -220,7 +238,151 @@ def test_the_command_prints_the_name_and_writes_three_files(call: Call) -> None:
     page = Path("out/bisect.html").read_text("utf-8")
     assert "cut prompt of B" in page
     assert "<svg" in page
+    assert "Code words found</text>" in page
+    assert ">A</text>" in page
     assert "<script" not in page
+
+
+def test_servers_that_answer_nothing_do_not_pass() -> None:
+    with servers(Fault(refuse=300), Fault(refuse=300)) as (_, _, urls), pytest.raises(FathomError, match="maximum"):
+        api.bisect("vllm/tiny", **urls, lengths="512,1k", out="short")
+    with servers(Fault(refuse=1500), Fault(refuse=1500)) as (_, _, urls):
+        found = api.bisect("vllm/tiny", **urls, lengths="1k,2k", requests=400, out="long")
+    assert found is not None
+    assert found.decision == "INCONCLUSIVE"
+    assert "2k has prompts that A does not answer" in found.reason
+
+
+def answered(
+    reply: Callable[[Ask], Answer], *, requests: int = 900, lengths: tuple[int, ...] = (512, 2048)
+) -> Bisection:
+    """A comparison whose replies are made by a function."""
+    asking = search(Plan(lengths, requests, raw=False))
+    try:
+        ask = next(asking)
+        while True:
+            ask = asking.send(reply(ask))
+    except StopIteration as end:
+        result: Bisection = end.value
+        return result
+
+
+def test_two_models_that_never_repeat_a_text_do_not_pass() -> None:
+    numbers = count()
+    found = answered(lambda ask: Answer(text=f"{ask.side} {next(numbers)}", found=(False,) * 12, cached=0))
+    assert found.decision == "INCONCLUSIVE"
+    assert "vary too much" in found.reason
+    empty = answered(lambda ask: Answer(text=" ", found=(False,) * 12, cached=0))
+    assert empty.decision == "INCONCLUSIVE"
+
+
+def test_a_loss_at_one_length_does_not_pass() -> None:
+    def reply(ask: Ask) -> Answer:
+        good = ask.side == "A" or ask.length < 2048 or ask.draw % 3 > 0
+        return Answer(text="x", found=(good,) * 12, cached=0)
+
+    assert answered(reply, lengths=(256, 512, 1024, 1536, 2048)).decision != "PASS"
+
+
+def test_what_a_cache_had_is_no_evidence() -> None:
+    kept: dict[tuple[object, ...], str] = {}
+    numbers = count()
+
+    def reply(ask: Ask) -> Answer:  # every fresh reply is another one, and the cache begins at 1,500 tokens
+        key = ask.side, ask.length, ask.draw, ask.nonce
+        cached = key in kept and ask.length >= 1500
+        text = kept[key] if cached else f"{next(numbers)}"
+        kept[key] = text
+        return Answer(text=text, found=(True,) * 12, tokens_in=ask.length, cached=ask.length if cached else 0)
+
+    found = answered(reply)
+    assert found.decision == "PASS"
+    assert any("left out" in note for note in found.notes)
+
+
+def test_caches_of_another_comparison_are_not_read() -> None:
+    tokenizer, ask = get_tokenizer(), Ask("A", "words", 512, draw=1, nonce=3)
+    assert prompt_of(0, ask, tokenizer, "one") != prompt_of(0, ask, tokenizer, "two")
+    with servers(Fault(), Fault()) as (first, _, urls):
+        one = {**urls, "b_base_url": first.base_url}
+        for out in ("first", "second"):
+            api.bisect("vllm/tiny", "vllm/tiny", **one, lengths="1k", out=out, requests=80)
+            lines = [json.loads(line) for line in Path(out, "replies.jsonl").read_text("utf-8").splitlines()]
+            fresh = [line["cached"] for line in lines if int(line["key"].split()[-1]) > 0]
+            assert set(fresh) == {0}
+            assert any(line["cached"] for line in lines)
+
+
+def test_temporary_failures_stop_the_command_and_are_not_kept() -> None:
+    with servers(Fault(), Fault()) as (_, second, urls):
+        options: dict[str, Any] = {**urls, "lengths": "512,1k", "out": "out", "requests": 80}
+        answer, asked = second.model.answer, count()
+
+        def failing(body: dict[str, Any]) -> dict[str, Any] | None:
+            if next(asked) > 8:
+                raise ConnectionError
+            return answer(body)
+
+        second.model.answer = failing  # type: ignore[method-assign]
+        with pytest.raises(FathomError, match="same command goes on"):
+            api.bisect("vllm/tiny", **options)
+        assert '"error", ' not in Path("out/replies.jsonl").read_text("utf-8")
+        second.model.answer = answer  # type: ignore[method-assign]
+        found = api.bisect("vllm/tiny", **options)
+    assert found is not None
+    assert found.decision == "INCONCLUSIVE"
+    assert found.evidence < 2
+
+
+def test_a_folder_is_gone_on_with_by_the_same_comparison_alone() -> None:
+    Path("other").mkdir()
+    Path("other/notes.txt").write_text("x", "utf-8")
+    with servers(Fault(), Fault()) as (first, _, urls):
+        options: dict[str, Any] = {**urls, "lengths": "512", "requests": 60}
+        with pytest.raises(FathomError, match="something else"):
+            api.bisect("vllm/tiny", **options, out="other")
+        assert not first.model.requests
+        api.bisect("vllm/tiny", **options, out="out")
+        for more in ({"max_output_tokens": 8}, {"generation": {"top_p": 0.5}}):
+            with pytest.raises(FathomError, match="other options"):
+                api.bisect("vllm/tiny", **options, **more, out="out")
+        with Path("out/replies.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write('5\nnull\n[]\n{"key": "x"}\n{"key": "B words 512 1 3 3", "status')
+        asked = first.model.requests
+        assert api.bisect("vllm/tiny", **options, out="out") is not None
+        assert first.model.requests == asked
+        with Path("out/.lock").open("a") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            with pytest.raises(FathomError, match="another `fathom bisect`"):
+                api.bisect("vllm/tiny", **options, out="out")
+
+
+def test_a_password_of_an_address_is_not_in_the_name_of_the_folder() -> None:
+    with servers(Fault(), Fault()) as (_, _, urls):
+        urls["a_base_url"] = urls["a_base_url"].replace("http://", "http://user:passw0rd@")
+        api.bisect("vllm/tiny", **urls, lengths="512", requests=60)
+    names = [path.name for path in Path("bisected").iterdir()]
+    assert len(names) == 1
+    assert "passw0rd" not in names[0]
+
+
+def test_replies_with_little_in_common_are_no_matter_of_precision() -> None:
+    words = {"A": "one two three four", "B": "five six seven eight"}
+    for truth in (True, False):
+        replies = {side: Answer(text=words[side], found=(truth,) * 12, cached=0) for side in words}
+        found = answered(lambda ask, replies=replies: replies[ask.side])  # type: ignore[misc]
+        assert found.decision == "FAIL"
+        assert "precision" not in found.named.fault
+
+
+@pytest.mark.parametrize(
+    "options", [{"alpha": 1.0}, {"margin": 1.5}, {"margin": math.nan}, {"chat_template": "by-task"}]
+)
+def test_options_without_a_meaning_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(OptionError):
+        api.bisect("openai/gpt-5", "openai/gpt-5-mini", **options)
+    with pytest.raises(FathomError, match="on_overflow"):
+        api.bisect("openai/gpt-5", "openai/gpt-5-mini", on_overflow="middle")
 
 
 def test_offline_baselines_can_be_compared() -> None:

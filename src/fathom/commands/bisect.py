@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.shared import Asking, Json
 from fathom.models.settings import Backoff, Reasoning, Retries, Sampling, Timeout
-from fathom.options.declare import arg, at_least, command, hidden, line_only, opt, unset
-from fathom.options.values import MaybePath, Tokens
+from fathom.options.declare import Read, arg, at_least, command, hidden, line_only, opt, unset
+from fathom.options.values import MaybePath, Tokens, window_of
+from fathom.types.choices import Overflow
 
 if TYPE_CHECKING:
     from fathom.models.protocol import Settings
@@ -20,6 +21,10 @@ CODES = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
 """Exit codes."""
 LONGEST = 32_768
 """The longest prompt where no window is known."""
+
+
+def _share(value: float) -> str:
+    return "" if 0 < value < 1 else "expected a number between 0 and 1, without both"
 
 
 class BisectOptions(Sampling, Reasoning, Json, Asking):
@@ -37,17 +42,31 @@ class BisectOptions(Sampling, Reasoning, Json, Asking):
     requests: Annotated[int, opt("The most requests, to both together.", check=at_least(60))] = 200
     alpha: Annotated[
         float,
-        opt("Level of the decision: how often equal servers may be said to differ.", check=at_least(0, above=True)),
+        opt("Level of the decision: how often equal servers may be said to differ.", check=_share),
     ] = 0.01
     margin: Annotated[
         float,
-        opt(
-            "Difference of the share of code words found that must be excluded for PASS.", check=at_least(0, above=True)
-        ),
+        opt("Difference of the share of code words found that must be excluded at each length for PASS.", check=_share),
     ] = 0.25
     out: Annotated[MaybePath, opt("Folder of replies and page; by default bisected/A-B.", "-o", metavar="FOLDER")] = (
         unset
     )
+    window: Annotated[
+        Read[int | str | None, int | None],
+        opt(
+            "The smaller of both windows, from which the default --lengths follow; for instance 128k.",
+            metavar="TOKENS",
+            read=window_of,
+            check=at_least(1),
+        ),
+    ] = unset
+    on_overflow: Annotated[
+        Overflow | None, hidden("Nothing else than None: prompts are sent whole, and a refusal is a difference.")
+    ] = None
+    chat_template: Annotated[
+        Literal["always", "never"],
+        opt("Whether prompts with code words go through the chat template, or without it to /completions."),
+    ] = "always"
     timeout: Timeout = 600.0
     retries: Retries = 3
     backoff: Backoff = 1.0
@@ -67,7 +86,8 @@ def bisect(options: BisectOptions) -> "Bisection | None":
     Both get the same prompts, twice each, so that a difference is one beyond the noise of both; each prompt once more,
     for the prefix cache. FAIL (exit code 1): they differ, and the fault has a name where the replies fit one: wrong
     rope factor, sliding window, cut prompt, prefix-cache corruption, cache or weights precision, wrong template,
-    another model. PASS (0): a difference of --margin is excluded. INCONCLUSIVE (3): neither. The same command resumes.
+    another model. PASS (0): both answer, and a difference of --margin is excluded at each length. INCONCLUSIVE (3):
+    neither. The same command resumes.
 
     Returns what was found, or None if it was not confirmed.
     """
@@ -100,6 +120,8 @@ def _comparing(options: BisectOptions) -> "Comparing":
     from fathom.run.chosen import choose
     from fathom.types import FathomError
 
+    if options.on_overflow is not None:
+        raise FathomError("`on_overflow` has no effect here: prompts are sent whole")
     models = (options.a, options.b or options.a)
     urls = [url or options.model_base_url for url in (options.a_base_url, options.b_base_url)]
     if options.b is None and urls[0] == urls[1]:
@@ -132,11 +154,12 @@ def _window(settings: "Settings", chosen: "Chosen") -> int | None:
 
 def _folder(options: BisectOptions) -> Path:
     from fathom.plugins.names import folder_name
+    from fathom.safety.secrets import hide_in_address
 
     if options.out is not None:
         return options.out
     names = [
-        folder_name("-".join(filter(None, (model, (url or "").partition("://")[2]))))
+        folder_name("-".join(filter(None, (model, (hide_in_address(url) or "").partition("://")[2]))))
         for model, url in ((options.a, options.a_base_url), (options.b or options.a, options.b_base_url))
     ]
     return Path("bisected") / "-".join(names)
@@ -148,7 +171,8 @@ def main(line: BisectOptions) -> int:
     from fathom.printing import printable
     from fathom.report.terminal import show
     from fathom.run.bisect import forecast
-    from fathom.run.bisect.page import PAGE, sentences, tables
+    from fathom.run.bisect.compare import PAGE
+    from fathom.run.bisect.page import sentences, tables
 
     if line.forecast:
         print(printable(str(forecast(_comparing(line)))))

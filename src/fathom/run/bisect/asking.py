@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from fathom.models.answers import checked, to_reply
 from fathom.models.chat_client import ChatClient, output_of, read_chat
@@ -45,6 +46,7 @@ class Side:
         settings: How it is asked.
         retry: When a request is repeated.
         seed: Of the code words.
+        drawn: Drawn for this comparison, so that no cache has a prompt of another one.
 
     Attributes:
         letter: A or B.
@@ -52,10 +54,10 @@ class Side:
         facts: What its server states of itself, after ``open``.
     """
 
-    def __init__(self, letter: Letter, settings: Settings, retry: Retry, seed: int) -> None:
+    def __init__(self, letter: Letter, settings: Settings, retry: Retry, seed: int, drawn: str = "") -> None:
         self.letter, self.tokenizer = letter, get_tokenizer()
         self.facts: Mapping[str, object] = {}
-        self._settings, self._retry, self._seed = settings, retry, seed
+        self._settings, self._retry, self._seed, self._drawn = settings, retry, seed, drawn
         self._server: LocalServer | None = None
         self._http: AsyncOpenAI | None = None
         self._client: Client | None = None
@@ -102,25 +104,35 @@ class Side:
         """The answer to one request, with retries.
 
         Raises:
-            FathomError: There is no answer to a short prompt: the server is not there, or denies the request.
+            FathomError: There is no answer now, or none to the first prompts: the server is not there, or denies the
+                request. Such a failure says nothing of a difference.
         """
-        prompt = await asyncio.to_thread(prompt_of, self._seed, ask, self.tokenizer)
+        prompt = await asyncio.to_thread(prompt_of, self._seed, ask, self.tokenizer, self._drawn)
         for attempt in range(1, self._retry.retries + 2):
             answer = await self._once(prompt, ask)
             if isinstance(answer, Answer):
+                if ask.calibration and answer.status != "ok":
+                    raise self._stopped(answer.error or answer.status)
                 return answer
             if answer.kind not in ("busy", "silent") or attempt > self._retry.retries:
                 break
             await self._retry.sleep(self._retry.wait(attempt, answer.wait))
         assert isinstance(answer, Failure)
-        if answer.kind == "overflow":
-            return Answer("overflow", error=answer.message)
-        if answer.kind in ("silent", "busy", "denied", "later") and ask.probe == "words" and ask.draw == 0:
-            raise FathomError(
-                f"{self.letter} ({self._settings.model}): {answer.message}. `fathom doctor` says what is wrong; the "
-                "same command goes on"
-            )
-        return Answer("error", error=answer.message)
+        # A server without texts that need no template denies them.
+        temporary = answer.kind in ("silent", "busy", "later") or (answer.kind == "denied" and ask.probe != "raw")
+        if ask.calibration or temporary:
+            raise self._stopped(answer.message)
+        return Answer("overflow" if answer.kind == "overflow" else "error", error=answer.message)
+
+    def _stopped(self, why: str) -> FathomError:
+        return FathomError(
+            f"{self.letter} ({self._settings.model}): {why.rstrip('.')}. `fathom doctor` says what is wrong; the same "
+            "command goes on"
+        )
+
+    def resume(self, answer: Answer) -> None:
+        """Take into account an earlier answer, which is not asked again."""
+        self._reasons = self._reasons or answer.reasons
 
     async def _once(self, prompt: str, ask: Ask) -> Answer | Failure:
         if self._client is not None:
@@ -157,7 +169,10 @@ class Side:
         extra: dict[str, Any] = dict(more) if isinstance(more, Mapping) else {}
         options |= given | ({"stop": stops} if stops else {})
         if "cache" in _WAYS[self._way] and settings.base_url is not None:
-            extra |= {"cache_salt": f"fathom-{self._seed}-{abs(ask.salt)}", "cache_prompt": ask.salt <= 0}
+            extra |= {
+                "cache_salt": f"fathom-{self._drawn}-{self._seed}-{self.letter}-{abs(ask.salt)}",
+                "cache_prompt": ask.salt <= 0,
+            }
         if "logprobs" in _WAYS[self._way]:
             options |= {"logprobs": 1 if raw else True}
         sent = self._negotiation.sent({**options, "extra_body": extra})
@@ -198,7 +213,8 @@ class Side:
     def _answer(self, reply: Reply, ask: Ask) -> Answer:
         if reply.status in ("overflow", "error"):
             return Answer("overflow" if reply.status == "overflow" else "error", error=reply.error)
-        self._reasons = self._reasons or bool(reply.reasoning.strip() or reply.tokens_reasoning)
+        reasons = bool(reply.reasoning.strip() or reply.tokens_reasoning)
+        self._reasons = self._reasons or reasons
         text = "\n".join(filter(None, (reply.reasoning, reply.text)))
         return Answer(
             text=text,
@@ -206,6 +222,7 @@ class Side:
             found=self._find(text, ask) if ask.probe == "words" else (),
             tokens_in=reply.tokens_in,
             cached=reply.tokens_cached,
+            reasons=reasons,
         )
 
     def _find(self, text: str, ask: Ask) -> tuple[bool, ...]:
@@ -220,7 +237,7 @@ class Side:
 
 
 def read_logprobs(given: object) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """The tokens of a reply and their log-probabilities, of a chat or a text; empty where there are none.
+    """The tokens of a reply and their log-probabilities, of a chat or a text; empty where one is no finite number.
 
     Args:
         given: ``logprobs`` of a choice.
@@ -235,9 +252,11 @@ def read_logprobs(given: object) -> tuple[tuple[str, ...], tuple[float, ...]]:
         if not isinstance(tokens, list) or not isinstance(values, list):
             return (), ()
         pairs = list(zip(tokens, values, strict=False))
-    read = [
-        (token, float(value)) for token, value in pairs if isinstance(token, str) and isinstance(value, int | float)
-    ]
+    read = [(token, float(value)) for token, value in pairs if isinstance(token, str) and _finite(value)]
     if len(read) < len(pairs):
         return (), ()
     return tuple(token for token, _ in read), tuple(value for _, value in read)
+
+
+def _finite(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

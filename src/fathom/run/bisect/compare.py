@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, TypeAlias
 
 from fathom.models.loop import drive
@@ -13,15 +17,16 @@ from fathom.models.prices import Price, total_cost
 from fathom.models.retry import Retry
 from fathom.run.bisect.asking import FRESH, Side
 from fathom.run.bisect.outcomes import SIDES, Answer, Bisection, Letter
-from fathom.run.bisect.prompts import CAP
+from fathom.run.bisect.prompts import CAP, VERSION
 from fathom.run.bisect.search import OF_CALIBRATION, OF_ITEM, RESERVE, Plan, search
 from fathom.run.cache_forecast import provider_cache
 from fathom.run.checks import Plan as Ahead
 from fathom.run.chosen import Chosen
-from fathom.safety.secrets import hide_in_address
+from fathom.safety.secrets import hide_in_address, hide_secrets
 from fathom.types import FathomError
 
-REPLIES, RECORD = "replies.jsonl", "asked.json"
+REPLIES, RECORD, LOCK = "replies.jsonl", "asked.json", ".lock"
+PAGE, MARKDOWN, JSON = WRITTEN = "bisect.html", "bisect.md", "bisect.json"
 Told: TypeAlias = Callable[[int, int, str], None]
 
 
@@ -109,16 +114,47 @@ def bisect(
         FathomError: A server does not answer, or the folder has another comparison.
         StoppedError: It was interrupted.
     """
-    kept = _open(folder, comparing)
     retry = Retry(retries=retries, timeout=timeout, first=backoff)
-    return drive(_compare(comparing, folder, kept, retry, progress or (lambda done, most, what: None)))
+    with _locked(folder):
+        drawn, kept = _open(folder, comparing)
+        reported = progress or (lambda done, most, what: None)
+        return drive(_compare(comparing, folder, (drawn, kept), retry, reported))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep the folder for this process; what another program has in it is left alone.
+
+    Raises:
+        FathomError: Another comparison writes into it, it has something else, or it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = {path.name for path in folder.iterdir()} - {LOCK}
+        if others and not (folder / RECORD).is_file():
+            raise FathomError(f"{folder}: has something else ({min(others)}); give another `out`")
+        wrong = [name for name in (REPLIES, *WRITTEN) if (folder / name).exists() and not (folder / name).is_file()]
+        if wrong:
+            raise FathomError(f"{folder / wrong[0]}: not a file; give another `out`")
+        stream = (folder / LOCK).open("a")
+    except OSError as error:
+        raise FathomError(f"{folder}: cannot be written ({error}); give another `out`") from None
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FathomError(f"{folder}: another `fathom bisect` writes into it; wait for it") from None
+        except OSError:
+            pass  # a file system without locks
+        yield
 
 
 async def _compare(
-    comparing: Comparing, folder: Path, kept: dict[str, Answer], retry: Retry, progress: Told
+    comparing: Comparing, folder: Path, before: tuple[str, dict[str, Answer]], retry: Retry, progress: Told
 ) -> Bisection:
+    drawn, kept = before
     sides: dict[Letter, Side] = {
-        letter: Side(letter, chosen.settings, retry, comparing.seed)
+        letter: Side(letter, chosen.settings, retry, comparing.seed, drawn)
         for letter, chosen in zip(SIDES, (comparing.a, comparing.b), strict=True)
     }
     try:
@@ -144,6 +180,8 @@ async def _compare(
                     answer = await sides[ask.side].ask(ask)
                     stream.write(json.dumps({"key": ask.key, **asdict(answer)}) + "\n")
                     stream.flush()
+                else:
+                    sides[ask.side].resume(answer)
                 done += 1
                 ask = asking.send(answer)
     except StopIteration as end:
@@ -154,8 +192,8 @@ async def _compare(
             await side.close()
 
 
-def _open(folder: Path, comparing: Comparing) -> dict[str, Answer]:
-    """The replies that a folder has.
+def _open(folder: Path, comparing: Comparing) -> tuple[str, dict[str, Answer]]:
+    """What was drawn for the comparison of a folder, and the replies that it has.
 
     Raises:
         FathomError: It has those of another comparison, or cannot be read.
@@ -168,12 +206,17 @@ def _open(folder: Path, comparing: Comparing) -> dict[str, Answer]:
     try:
         if not record.exists():
             with whole_file(record) as stream:
-                json.dump(asked, stream, indent=1)
-        elif json.loads(read_text(record)) != asked:
+                json.dump({**asked, "drawn": token_hex(8)}, stream, indent=1)
+        before = json.loads(read_text(record))
+        drawn = str(before.pop("drawn", ""))
+        if before != json.loads(json.dumps(asked)):
             raise FathomError(f"{folder}: has a comparison with other options; give this one another `out`")
-        lines = read_text(replies).splitlines() if replies.exists() else []
-        return dict(filter(None, map(_reply_of, lines)))
-    except (ValueError, TypeError, KeyError, OSError) as error:
+        text = read_text(replies) if replies.exists() else ""
+        if text and not text.endswith("\n"):  # the last line was broken off
+            with replies.open("a", encoding="utf-8") as stream:
+                stream.write("\n")
+        return drawn, dict(filter(None, map(_reply_of, text.split("\n"))))
+    except (ValueError, TypeError, AttributeError, OSError) as error:
         raise FathomError(
             f"{folder}: not what fathom bisect wrote ({error}); delete it, or give another `out`"
         ) from None
@@ -187,18 +230,43 @@ def _asked(comparing: Comparing) -> dict[str, Any]:
             "temperature": chosen.settings.temperature,
             "seed": chosen.settings.seed,
             "template": chosen.settings.chat_template,
+            "max_output_tokens": chosen.settings.max_output_tokens,
+            "generation": hide_secrets(chosen.settings.generation),
+            "model_args": hide_secrets(chosen.settings.model_args),
+            "thinking": None if chosen.settings.thinking is None else asdict(chosen.settings.thinking),
         }
         for name, chosen in zip(comparing.names, (comparing.a, comparing.b), strict=True)
     ]
-    return {"format": 1, "a": sides[0], "b": sides[1], "lengths": list(comparing.lengths), "seed": comparing.seed}
+    return {
+        "format": 2,
+        "prompts": VERSION,
+        "a": sides[0],
+        "b": sides[1],
+        "lengths": list(comparing.lengths),
+        "seed": comparing.seed,
+    }
 
 
 def _reply_of(line: str) -> tuple[str, Answer] | None:
-    """A reply of the folder; None for a line that was broken off."""
+    """A reply of the folder; None for a line that was broken off, or is none of `fathom bisect`."""
     try:
         fields = json.loads(line)
-    except ValueError:
+        key = fields.pop("key")
+        fields |= {name: tuple(fields[name]) for name in ("found", "tokens", "logprobs")}
+        answer = Answer(**fields)
+    except (ValueError, TypeError, AttributeError, KeyError):
         return None
-    key = fields.pop("key")
-    fields |= {name: tuple(fields[name]) for name in ("found", "tokens", "logprobs")}
-    return key, Answer(**fields)
+    return (key, answer) if isinstance(key, str) and _is_whole(answer) else None
+
+
+def _is_whole(answer: Answer) -> bool:
+    """Whether the values have the types that are written."""
+    counts = (answer.tokens_in, answer.cached)
+    return (
+        answer.status in ("ok", "overflow", "error")
+        and all(isinstance(text, str) for text in (answer.text, answer.error, *answer.tokens))
+        and all(isinstance(truth, bool) for truth in (answer.ended, answer.reasons, *answer.found))
+        and all(count is None or type(count) is int for count in counts)
+        and all(type(value) in (int, float) and math.isfinite(value) for value in answer.logprobs)
+        and len(answer.tokens) == len(answer.logprobs)
+    )

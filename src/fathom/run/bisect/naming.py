@@ -37,6 +37,10 @@ SMALL_NATS, LARGE_NATS = 0.25, 0.7
 other weights."""
 GROWS = 1.8
 """How many times larger a difference is at the longest length than at the shortest, to grow with the length."""
+LITTLE_IN_COMMON = 0.5
+"""Share of the replies to the shortest prompts, after the first word that differs, that is no small difference."""
+FINDS = 0.5
+"""Share of the code words that a side finds at some length, to read prompts at all."""
 EXCEPTIONS, EXACT = 0.1, 0.02
 """Share of the places that may contradict a window: of replies that vary, which lose a word here and there, and of
 others."""
@@ -135,7 +139,7 @@ def _refused(seen: Observed) -> Named | None:
             )
         failing = [length for length in seen.lengths if statuses[length] == {"error"} and "ok" in theirs[length]]
         if failing:
-            why = next(answer.error for answer in seen.answers(side, failing[0]) if answer.error)
+            why = next((answer.error for answer in seen.answers(side, failing[0]) if answer.error), "no reason given")
             return Named(
                 "failing requests",
                 side,
@@ -459,10 +463,16 @@ def _repeats(seen: Observed) -> Named | None:
 
 
 def _numbers(seen: Observed) -> Named | None:
-    """Small differences of log-probabilities or texts, with the same answers."""
+    """Small differences of log-probabilities or texts, with the same answers.
+
+    Texts that have little in common, or that no code word was found for, are no small difference.
+    """
     gaps = {length: mean(nats) for length in seen.lengths if (nats := _nats(seen.pairs(length)))}
     texts = {length: mean(_tail(*pair) for pair in seen.pairs(length)) for length in seen.lengths}
     if not gaps and not any(texts.values()):
+        return None
+    finds = any(seen.recall(side, length) >= FINDS for side in SIDES for length in seen.lengths)
+    if not gaps and (texts[min(texts)] >= LITTLE_IN_COMMON or not finds):
         return None
     shares = gaps or texts
     shortest, longest = min(shares), max(shares)
@@ -476,8 +486,8 @@ def _numbers(seen: Observed) -> Named | None:
             "",
             "stack",
             (
-                "the same words are found, and replies differ by small amounts that grow with the length "
-                f"({shown} {unit})",
+                f"{'the same words are found, and ' if finds else ''}replies differ by small amounts that grow with "
+                f"the length ({shown} {unit})",
             ),
             (
                 "Compare the types of keys and values in the cache (--kv-cache-dtype, -ctk, -ctv): fp8 or q4 against "
@@ -493,7 +503,8 @@ def _numbers(seen: Observed) -> Named | None:
             (f"log-probabilities differ by much, and more with the length ({shown} nats)",),
             ("Compare rope_scaling, theta and the window of both servers with the model's card",),
         )
-    if gaps and max(gaps.values()) >= LARGE_NATS and (not raw or mean(raw) >= SMALL_NATS):
+    far = max(gaps.values(), default=0.0) >= LARGE_NATS
+    if far and (not raw or mean(raw) >= SMALL_NATS):
         return Named(
             "another model",
             "",
@@ -501,6 +512,8 @@ def _numbers(seen: Observed) -> Named | None:
             (f"log-probabilities differ by much at every length ({shown} nats)", *_identity(seen)),
             _OTHER_MODEL,
         )
+    if far:
+        return None
     return Named(
         "weights precision",
         "",

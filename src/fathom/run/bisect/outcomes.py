@@ -32,6 +32,7 @@ class Ask:
         draw: Number of the prompt of this length: another one has other code words.
         nonce: Number in the first line, so that a prefix cache has nothing of an earlier prompt; 0 for none.
         salt: Number that parts the caches of servers which take one; 0 for a request that may read from the cache.
+        calibration: Whether nothing can be compared without an answer.
     """
 
     side: Letter
@@ -40,6 +41,7 @@ class Ask:
     draw: int = 0
     nonce: int = 0
     salt: int = 0
+    calibration: bool = False
 
     @property
     def key(self) -> str:
@@ -61,6 +63,7 @@ class Answer:
         tokens: Tokens of the reply, where the server gives log-probabilities.
         logprobs: Their log-probabilities.
         error: Why there is no reply.
+        reasons: Whether reasoning came with it.
     """
 
     status: Literal["ok", "overflow", "error"] = "ok"
@@ -72,6 +75,7 @@ class Answer:
     tokens: tuple[str, ...] = ()
     logprobs: tuple[float, ...] = ()
     error: str = ""
+    reasons: bool = False
 
     @property
     def recall(self) -> float:
@@ -228,7 +232,8 @@ class Bisection:
     Attributes:
         a: Name of A.
         b: Name of B.
-        decision: ``FAIL``: they differ; ``PASS``: no difference, and one of the margin is excluded; ``INCONCLUSIVE``.
+        decision: ``FAIL``: they differ; ``PASS``: no difference, and one of the margin is excluded at each length;
+            ``INCONCLUSIVE``.
         reason: Why, in a sentence.
         named: The name of the difference.
         evidence: 1/p that there is no difference at all, valid at any look.

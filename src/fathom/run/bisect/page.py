@@ -1,7 +1,7 @@
 """What ``fathom bisect`` found as tables, Markdown, JSON and one page without scripts."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from html import escape
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from fathom.report.drawing import length_axis, score_axis, series_of
 from fathom.report.figure import inline
 from fathom.report.markdown import escaped, table_lines
 from fathom.report.table import Cell, Column, Table
+from fathom.run.bisect.compare import JSON, MARKDOWN, PAGE
 from fathom.run.bisect.outcomes import KINDS, AtLength, Bisection
 from fathom.storage.atomic import whole_file
 
-PAGE, MARKDOWN, JSON = "bisect.html", "bisect.md", "bisect.json"
 _KINDS = {
     "answers": "the code words that are found",
     "texts": "the text of replies",
@@ -134,10 +134,10 @@ def chart(result: Bisection) -> LayerChart:
     size = Size(560, 220)
     return LayerChart(
         layers=(Line(records=records, x="length", y="score"), Points(records=records, x="length", y="score")),
-        x=length_axis([row.length for row in result.lengths], size),
-        y=score_axis(),
+        x=replace(length_axis([row.length for row in result.lengths], size), title="Length of the prompt, in tokens"),
+        y=replace(score_axis(), title="Code words found"),
         size=size,
-        series=series_of(["A", "B"]),
+        series=series_of(["A", "B"], columns=2, dashed=True),
     )
 
 

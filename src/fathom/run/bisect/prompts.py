@@ -16,6 +16,8 @@ FACTS = (
 )
 RAW_LENGTHS = 2
 """Texts to be continued: of the shortest length and of the longest."""
+VERSION = 1
+"""Of the prompts; a folder with replies to others is not gone on with."""
 CAP = 192
 """Output cap of code words: twelve of them, numbered."""
 FACT_CAP, RAW_CAP, REASONING_CAP = 48, 16, 2048
@@ -34,19 +36,20 @@ def distances(length: int) -> list[int]:
     return [round(share * length) for share in BACK]
 
 
-def prompt_of(seed: int, ask: Ask, tokenizer: Tokenizer) -> str:
+def prompt_of(seed: int, ask: Ask, tokenizer: Tokenizer, drawn: str = "") -> str:
     """The text of a request.
 
     Args:
         seed: Of the code words.
         ask: The request.
         tokenizer: Counts tokens.
+        drawn: Drawn for a comparison; decides the numbers in front, not the code words.
     """
     if ask.probe == "facts":
         return FACTS[ask.draw]
     if ask.probe == "raw":
         return _filler(ask.length, tokenizer)
-    front = f"Request {sha256(f'{seed} {ask.nonce}'.encode()).hexdigest()[:12]}.\n\n" if ask.nonce else ""
+    front = f"Request {sha256(f'{seed} {drawn} {ask.nonce}'.encode()).hexdigest()[:12]}.\n\n" if ask.nonce else ""
     words = words_of(seed, ask)
     before, after = _BEFORE.format(len(words)), _AFTER.format(len(words))
     hidden = [_WORD.format(number, word) for number, word in enumerate(words, 1)]

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import mean
 from typing import TypeAlias
 
 import numpy as np
 
+from fathom.printing import several
 from fathom.run.bisect.evidence import evidence_at, evidence_of, log_evidence
 from fathom.run.bisect.naming import LOST, WHOLE, Observed, name
 from fathom.run.bisect.outcomes import (
@@ -33,7 +35,7 @@ from fathom.run.bisect.outcomes import (
     texts_distance,
 )
 from fathom.run.bisect.prompts import FACTS
-from fathom.stats.bets import evidence_above, evidence_below, interval_at_any_look
+from fathom.stats.bets import evidence_above, evidence_below, interval_at_any_look, items_without_loss
 from fathom.stats.intervals import LEVEL
 from fathom.stats.ranks import holm
 from fathom.tokens.length import format_length
@@ -47,10 +49,16 @@ MORE = 4
 """Further prompts of the shortest and the longest length, where only texts differ."""
 RESERVE = 2 * (len(FACTS) + 2 + 2 * MORE)
 """Requests that are kept to find the name of a difference."""
+OF_B = 1_000_000
+"""Added to the numbers in front of prompts for B where A and B are one server."""
 FROM_CACHE = 0.1
 """Share of a prompt that a cache may have had of a request that is to be computed afresh."""
 ABLE = 0.5
 """Share of the code words that a side must find, for those to decide."""
+STEADY = 0.5
+"""Share of prompts to which a side may give two texts where texts decide: with more, other models look alike."""
+CACHES_BEGIN = 1024
+"""Tokens from which providers keep prompts."""
 DOUBT = math.log(2)
 """Evidence of a difference with which nothing passes."""
 PROMISING = math.log(1.5)
@@ -83,6 +91,11 @@ class Plan:
     names: tuple[str, str] = ("A", "B")
     facts: Mapping[Letter, Mapping[str, object]] = field(default_factory=dict)
 
+    @property
+    def same_server(self) -> bool:
+        """Whether both are the same model on the same server, whose cache one may read of the other."""
+        return self.names[0] == self.names[1]
+
 
 @dataclass
 class _State:
@@ -93,6 +106,7 @@ class _State:
     tokens: int = 0
     same_prompt: bool = True
     uncertain: bool = False
+    dropped: list[int] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     single: dict[int, list[dict[Letter, Answer]]] = field(default_factory=dict)
     probes: dict[tuple[Probe, int, int], dict[Letter, Answer]] = field(default_factory=dict)
@@ -104,12 +118,20 @@ class _State:
         answer = yield ask
         return answer
 
-    def both(self, probe: Probe, length: int, draw: int = 0, nonce: int = 0, salt: int = 0) -> _Both:
+    def both(
+        self, probe: Probe, length: int, draw: int = 0, nonce: int = 0, salt: int = 0, *, calibration: bool = False
+    ) -> _Both:
         """Ask both sides the same."""
         answers: dict[Letter, Answer] = {}
         for side in SIDES:
-            answers[side] = yield from self.ask(Ask(side, probe, length, draw, nonce, salt))
+            own = nonce + (OF_B if self.parted and nonce and side == "B" else 0)
+            answers[side] = yield from self.ask(Ask(side, probe, length, draw, own, salt, calibration))
         return answers
+
+    @property
+    def parted(self) -> bool:
+        """Whether B gets another number in front than A: one server's cache would have its prompt already."""
+        return self.plan.same_server and not self.same_prompt
 
     @property
     def seen(self) -> Observed:
@@ -139,7 +161,7 @@ def search(plan: Plan) -> Generator[Ask, Answer, Bisection]:
         yield from _item(state, _next_length(state))
         if state.evidence >= enough:
             decision = "FAIL"
-        elif len(state.items) >= len(plan.lengths) and state.evidence < DOUBT and _alike(state.items, plan):
+        elif state.evidence < DOUBT and not any(map(partial(_undecided, state), plan.lengths)):
             decision = "PASS"
     if decision == "FAIL":
         yield from _probe(state)
@@ -150,12 +172,13 @@ def search(plan: Plan) -> Generator[Ask, Answer, Bisection]:
 
 def _calibrate(state: _State) -> Asking:
     """Find out whether the same prompt is computed afresh a second time, or needs another number in front."""
-    length = state.plan.lengths[0]
-    first = yield from state.both("words", length, 0, 1, 1)
-    again = yield from state.both("words", length, 0, 1, 2)
-    moved = yield from state.both("words", length, 0, 2, 3)
+    lengths = state.plan.lengths
+    length = max(lengths[0], min(CACHES_BEGIN, lengths[-1]))
+    first = yield from state.both("words", length, 0, 1, 1, calibration=True)
+    again = yield from state.both("words", length, 0, 1, 2, calibration=True)
+    moved = yield from state.both("words", length, 0, 2, 3, calibration=True)
     counts = [again[side].cached for side in SIDES]
-    cached = any((again[side].cached or 0) > FROM_CACHE * (again[side].tokens_in or length) for side in SIDES)
+    cached = any(_from_cache(again[side], length) for side in SIDES)
     if not cached and (state.plan.fresh or None not in counts):
         return
     # A model whose words depend on a number far away shows nothing if that number changes.
@@ -165,20 +188,35 @@ def _calibrate(state: _State) -> Asking:
     state.uncertain = state.same_prompt
 
 
+def _from_cache(answer: Answer, length: int) -> bool:
+    """Whether a server says that a prompt came from its cache."""
+    return (answer.cached or 0) > FROM_CACHE * (answer.tokens_in or length)
+
+
 def _item(state: _State, length: int) -> Asking:
-    """Send one prompt twice to each side, computed afresh, then once more with the cache."""
-    draw = 1 + sum(item.length == length for item in state.items)
+    """Send one prompt twice to each side, computed afresh, then once more with the cache.
+
+    Replies of which a cache had the prompt after all are no evidence: noise that it hides looks like a difference.
+    """
+    draw = 1 + sum(item.length == length for item in state.items) + state.dropped.count(length)
     nonces = (2 * draw + 1, 2 * draw + (1 if state.same_prompt else 2))
     salts = (2 * draw + 1, 2 * draw + 2)
     first = yield from state.both("words", length, draw, nonces[0], salts[0])
     second = yield from state.both("words", length, draw, nonces[1], salts[1])
+    if any(_from_cache(answer, length) for pair in (first, second) for answer in pair.values()):
+        state.dropped.append(length)
+        state.same_prompt = state.uncertain = False
+        return
     warm = yield from state.both("words", length, draw, nonces[1], -salts[1])
     cold = {side: (first[side], second[side]) for side in SIDES}
     state.items.append(Item(length, draw, state.same_prompt, cold, warm))
 
 
 def _next_length(state: _State) -> int:
-    """Each length once from the shortest, then the one with most evidence, else the least asked, long ones more."""
+    """Each length once from the shortest, then the one with most evidence, else the least asked of those undecided.
+
+    The longest is asked as often as two others.
+    """
     lengths = state.plan.lengths
     if len(state.items) < len(lengths):
         return lengths[len(state.items)]
@@ -187,7 +225,8 @@ def _next_length(state: _State) -> int:
     if evidence[best] > PROMISING:
         return best
     counts = {length: sum(item.length == length for item in state.items) for length in lengths}
-    return min(lengths, key=lambda length: (counts[length] / (2 if length == lengths[-1] else 1), -length))
+    ahead = [length for length in lengths if _undecided(state, length)] or lengths
+    return min(ahead, key=lambda length: (counts[length] / (2 if length == lengths[-1] else 1), -length))
 
 
 def _probe(state: _State) -> Asking:
@@ -250,7 +289,7 @@ def _able(items: Sequence[Item]) -> bool:
 
 
 def _gaps(items: Sequence[Item]) -> list[float]:
-    """A minus B by prompt: of the words that are found, or how much more texts differ between them than within."""
+    """A minus B by prompt: of the words that are found, or how much more texts differ between A and B than within."""
     if _able(items):
         return [item.loss for item in items]
     return [_excess(item) for item in items]
@@ -261,10 +300,20 @@ def _excess(item: Item) -> float:
     return across - mean(texts_distance(*item.cold[side]) for side in SIDES)
 
 
-def _alike(items: Sequence[Item], plan: Plan) -> bool:
-    """Whether a difference of the margin is excluded on both sides."""
+def _undecided(state: _State, length: int) -> str:
+    """Why nothing passes at a length yet; "" if a difference of the margin is excluded there, on both sides."""
+    items, plan = [item for item in state.items if item.length == length], state.plan
+    if not items:
+        return "has no prompts"
+    for side in SIDES:
+        if any(answer.status != "ok" or not answer.text.strip() for item in items for answer in item.cold[side]):
+            return f"has prompts that {side} does not answer"
+    if not _able(items) and any(mean(texts_distance(*item.cold[side]) for item in items) > STEADY for side in SIDES):
+        return "has too few code words found, and texts that vary too much, to show that both are alike"
     gaps, enough = _gaps(items), math.log(1 / plan.alpha)
-    return evidence_above(gaps, -plan.margin) >= enough and evidence_below(gaps, plan.margin) >= enough
+    if evidence_above(gaps, -plan.margin) < enough or evidence_below(gaps, plan.margin) < enough:
+        return "needs more prompts"
+    return ""
 
 
 def _result(state: _State, decision: Decision) -> Bisection:
@@ -274,12 +323,12 @@ def _result(state: _State, decision: Decision) -> Bisection:
     named = name(state.seen) if decision == "FAIL" else Named("")
     gaps = _gaps(items) if items else []
     interval = interval_at_any_look(gaps, gaps, LEVEL)
-    reason = _reason(decision, named, plan, items, interval.low, interval.high)
+    reason = _reason(state, decision, named, (interval.low, interval.high))
     return Bisection(
         *plan.names,
         decision=decision,
         reason=reason,
-        named=named if named.fault or decision == "FAIL" else Named("", next=_next(decision)),
+        named=named if named.fault or decision == "FAIL" else Named("", next=_next(decision, plan)),
         evidence=math.exp(min(700.0, state.evidence)),
         alpha=plan.alpha,
         margin=plan.margin,
@@ -294,7 +343,13 @@ def _result(state: _State, decision: Decision) -> Bisection:
     )
 
 
-def _reason(decision: Decision, named: Named, plan: Plan, items: Sequence[Item], low: float, high: float) -> str:
+def requests_to_pass(lengths: int, alpha: float, margin: float) -> int:
+    """The requests after which equal servers pass, if they find the same words in every prompt."""
+    return OF_CALIBRATION + RESERVE + OF_ITEM * lengths * items_without_loss(margin, alpha)
+
+
+def _reason(state: _State, decision: Decision, named: Named, interval: tuple[float, float]) -> str:
+    plan, items = state.plan, state.items
     what = "words found" if items and _able(items) else "texts"
     if decision == "FAIL":
         fault = f": {named.fault}" if named.fault else ", and the difference has no name"
@@ -302,15 +357,24 @@ def _reason(decision: Decision, named: Named, plan: Plan, items: Sequence[Item],
     if decision == "PASS":
         return (
             f"no difference beyond the noise of both, at {len(plan.lengths)} lengths up to "
-            f"{format_length(plan.lengths[-1])}; one of {100 * plan.margin:g} points ({what}) is excluded"
+            f"{format_length(plan.lengths[-1])}; one of {100 * plan.margin:g} points ({what}) is excluded at each"
         )
-    return f"no difference so far; one from {100 * low:.0f} to {100 * high:.0f} points ({what}) is not excluded"
+    undecided = [(length, why) for length in plan.lengths if (why := _undecided(state, length))]
+    unanswered = next(((length, why) for length, why in undecided if why.startswith("has prompts")), None)
+    length, why = unanswered or next(iter(undecided), (0, ""))
+    low, high = interval
+    shown = f"no difference so far; one from {100 * low:.0f} to {100 * high:.0f} points ({what}) is not excluded"
+    return f"{shown}; {format_length(length)} {why}" if why else shown
 
 
-def _next(decision: Decision) -> tuple[str, ...]:
+def _next(decision: Decision, plan: Plan) -> tuple[str, ...]:
     if decision == "PASS":
         return ("For differences of a few points: fathom run on both, then fathom gate",)
-    return ("Give --requests more: the same command goes on where it stopped",)
+    least = requests_to_pass(len(plan.lengths), plan.alpha, plan.margin)
+    return (
+        f"Give --requests more: the same command goes on where it stopped. PASS takes at least {least}, or fewer "
+        "lengths",
+    )
 
 
 def _lengths(state: _State) -> tuple[AtLength, ...]:
@@ -373,6 +437,9 @@ def first_difference(items: Sequence[Item]) -> FirstDifference | None:
 
 def _notes(state: _State) -> tuple[str, ...]:
     notes = []
+    if state.dropped:
+        count = len(state.dropped)
+        notes.append(f"{several(count, 'prompt')} left out: a cache had what was to be computed afresh")
     if state.uncertain:
         notes.append(
             "The servers do not say whether a repeated prompt was computed afresh: noise that a cache hides may count "
