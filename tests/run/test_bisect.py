@@ -21,10 +21,12 @@ from fathom import api
 from fathom.options.declare import OptionError
 from fathom.run.bisect import Bisection
 from fathom.run.bisect.asking import read_logprobs
+from fathom.run.bisect.compare import line_of
 from fathom.run.bisect.evidence import PAYS, bet, change, evidence_of, log_evidence
 from fathom.run.bisect.outcomes import Answer, Ask, Item, Letter, answers_distance, numbers_distance, texts_distance
 from fathom.run.bisect.prompts import BACK, distances, prompt_of, words_of
 from fathom.run.bisect.search import Plan, requests_to_pass, search
+from fathom.safety.secrets import remember
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
@@ -364,6 +366,12 @@ def test_a_password_of_an_address_is_not_in_the_name_of_the_folder() -> None:
     names = [path.name for path in Path("bisected").iterdir()]
     assert len(names) == 1
     assert "passw0rd" not in names[0]
+
+
+def test_a_key_that_a_server_repeats_is_not_kept() -> None:
+    remember({"api_key": "sk-repeated-0123456789"})
+    line = line_of("A/words", Answer(text="Bad key sk-repeated-0123456789"))
+    assert json.loads(line)["text"] == "Bad key ***"
 
 
 def test_replies_with_little_in_common_are_no_matter_of_precision() -> None:

@@ -22,7 +22,7 @@ from fathom.run.bisect.search import OF_CALIBRATION, OF_ITEM, RESERVE, Plan, sea
 from fathom.run.cache_forecast import provider_cache
 from fathom.run.checks import Plan as Ahead
 from fathom.run.chosen import Chosen
-from fathom.safety.secrets import hide_in_address, hide_secrets
+from fathom.safety.secrets import hide_in_address, hide_secrets, redact
 from fathom.types import FathomError
 
 REPLIES, RECORD, LOCK = "replies.jsonl", "asked.json", ".lock"
@@ -149,6 +149,16 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def line_of(key: str, answer: Answer) -> str:
+    """The line of a reply in ``replies.jsonl``, without secrets that a server repeats.
+
+    Args:
+        key: The key of its request.
+        answer: What came back.
+    """
+    return redact(json.dumps({"key": key, **asdict(answer)})) + "\n"
+
+
 async def _compare(
     comparing: Comparing, folder: Path, before: tuple[str, dict[str, Answer]], retry: Retry, progress: Told
 ) -> Bisection:
@@ -178,7 +188,7 @@ async def _compare(
                 if answer is None:
                     progress(done, comparing.requests, f"{ask.side}, {ask.probe}, {ask.length:,} tokens")
                     answer = await sides[ask.side].ask(ask)
-                    stream.write(json.dumps({"key": ask.key, **asdict(answer)}) + "\n")
+                    stream.write(line_of(ask.key, answer))
                     stream.flush()
                 else:
                     sides[ask.side].resume(answer)
