@@ -138,7 +138,7 @@ def test_files_are_dropped_and_too_large_ones_refused_before_they_are_sent(
                 field.dispatchEvent(new Event("change"));
             }"""
         )
-        assert tab.inner_text("#add-status") == "large.txt has 65 MiB; at most 64 are taken"
+        tab.wait_for_selector("#add-status:text-is('large.txt has 65 MiB; at most 64 are taken')")
         assert not tab.evaluate("document.getElementById('add').checkValidity()")
 
 

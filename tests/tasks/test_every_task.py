@@ -91,7 +91,8 @@ def test_the_gold_reply_scores_one_and_an_empty_reply_is_invalid(built: BuiltSui
 @pytest.mark.parametrize("name", NAMES)
 def test_chance_is_a_share_and_depth_is_recorded_where_it_is_set(built: BuiltSuite, name: str) -> None:
     for sample in samples_of(built, name):
-        assert 0 <= sample.chance <= 0.5
+        # A copy of another entry of MRCR shares words with the one that is asked for; these documents have few words.
+        assert 0 <= sample.chance <= (0.9 if sample.task.startswith("mrcr_") else 0.5)
         if get_task(name).positioned:
             assert 0 <= float(sample.facets["depth"]) <= 1
 
