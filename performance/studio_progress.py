@@ -112,7 +112,7 @@ def written(rng: Random) -> Content:
     """A question with an answer of two to five components."""
     who = rng.choice(("Ida", "Bo", "the captain", "the ferry", "nobody"))
     parts = tuple(Component(f"{who} at {hour}") for hour in rng.sample(range(1, 13), rng.randint(2, 5)))
-    return Content(f"Who lit lamp {rng.randrange(10_000)}, and when?", parts, "It needs one passage.", "Find the lamp.")
+    return Content(f"Who lit lamp {rng.randrange(10**9)}, and when?", parts, "It needs one passage.", "Find the lamp.")
 
 
 def review(sample: Sample, rng: Random, fault: bool) -> SubmitReview:
@@ -172,7 +172,8 @@ def live(life: Life, id: str, key: tuple[str, str, int], stop: float) -> None:
         now = life.do(Adjudicate(id, now.version, decision, "As the text says."), ed, 4 * longer)
     if now.state == "reconstruct" and stop > 0.6:
         now = life.do(Reconstruct(id, now.version), ann)
-        now = life.do(Edit(id, now.version, replace(now.content, question="Who lit it?")), ann, 8 * longer)
+        other = replace(now.content, question=f"Who lit the lamp of {id}?")
+        now = life.do(Edit(id, now.version, other), ann, 8 * longer)
         now = life.do(SubmitForReview(id, now.version), ann)
         now = life.do(ExpertPass(id, now.version), eve, 5 * longer)
         now = life.do(Standardise(id, now.version, *standard_prompts(ANY, key[1], now.content.question)), ann, 1)
