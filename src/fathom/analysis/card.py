@@ -21,15 +21,13 @@ import polars as pl
 from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.grid import ALL
 from fathom.printing import readable
-from fathom.stats.intervals import Interval
+from fathom.stats.intervals import Interval, Z
 from fathom.stats.outcomes import Unanswered
 from fathom.storage.foreign import open_regular
 from fathom.tokens.length import parse_length
 from fathom.types import FathomError
 
 Kind: TypeAlias = Literal["measured", "printed"]
-Z = 1.959963984540054
-"""Half the width of a 95% interval of a normal distribution, in standard errors."""
 WITHIN = 1.0
 """Standard errors by which a reproduced score may differ."""
 NEEDED = ("model", "benchmark", "value", "date", "source")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.stats.intervals import Interval
+from fathom.stats.intervals import Z as Z
 from fathom.types import Json
 
 Provenance: TypeAlias = Literal["published", "recomputed", "measured", "submitted"]
@@ -20,8 +21,6 @@ PROVENANCES: tuple[Provenance, ...] = ("published", "recomputed", "measured", "s
 Weights: TypeAlias = Literal["", "open", "closed"]
 OF_PAPERS: tuple[Provenance, ...] = ("published", "recomputed")
 """Provenances of results that were not run by the maintainers or submitted to the site."""
-Z = 1.959963984540054
-"""Half the width of a 95% interval of a normal distribution, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)

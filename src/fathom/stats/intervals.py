@@ -42,6 +42,8 @@ from fathom.types import FathomError
 
 Floats: TypeAlias = NDArray[np.float64]
 
+Z = 1.959963984540054
+"""Half the width of a 95% interval of a normal distribution, in standard errors."""
 LEVEL = 0.95
 REPLICATES = 10_000
 OWN, OTHER = 0, 1
