@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -17,6 +18,7 @@ import site_blocks as blocks
 import site_notebooks as notebooks
 import site_reference as reference
 
+EDGE = "e=e+s+o.id"
 Nav = list[dict[str, Any]]
 
 HEADING = re.compile(r"(#{2,3}) (.+)")
@@ -111,6 +113,19 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
         'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
     )
     return output.replace('<nav class="md-nav" aria-label="', '<nav class="md-nav" aria-label="On this page: ')
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Part the edges by which the search's index knows its nodes, so that no two nodes are taken for one.
+
+    An edge is written as its character and the number of its node: ``1`` and 23 read like ``12`` and 3 without a
+    separator, and every search over such a node fails (lunr.js, issue 503).
+    """
+    for script in Path(config.site_dir, "assets", "javascripts", "workers").glob("search.*.min.js"):
+        text = script.read_text("utf-8")
+        if EDGE not in text:
+            raise PluginError(f"{script.name} no longer writes the edges of its index as {EDGE}: see on_post_build")
+        script.write_text(text.replace(EDGE, f'{EDGE}+","'), "utf-8")
 
 
 def _target(target: str, source: str, files: Files) -> str:
