@@ -65,6 +65,7 @@ from fathom.commands.lab.compare import lab_compare as lab_compare
 from fathom.commands.lab.diagnose import lab_diagnose as lab_diagnose
 from fathom.commands.lab.flags import lab_flags as lab_flags
 from fathom.commands.lab.frequencies import lab_frequencies as lab_frequencies
+from fathom.commands.lab.loss import lab_loss as lab_loss
 from fathom.commands.lab.methods import lab_methods as lab_methods
 from fathom.commands.lab.positions import lab_positions as lab_positions
 from fathom.commands.lab.published import lab_published as lab_published

@@ -5,9 +5,9 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
-from fathom.stats.student import lower_tail
+from fathom.stats.student import lower_tail, upper_quantile
 
 
 @given(st.floats(-60, 60), st.one_of(st.integers(1, 100_000).map(float), st.floats(0.5, 1000)))
@@ -28,3 +28,8 @@ def test_the_lower_tail_is_that_of_scipy(t: float, degrees: float) -> None:
 )
 def test_known_values(t: float, degrees: float, probability: float) -> None:
     assert lower_tail(t, degrees) == pytest.approx(probability, rel=1e-12)
+
+
+@given(st.floats(1e-6, 0.5), st.integers(1, 10_000))
+def test_the_upper_quantile_is_that_of_scipy(share: float, degrees: int) -> None:
+    assert upper_quantile(share, degrees) == pytest.approx(-float(stdtrit(degrees, share)), rel=1e-6, abs=1e-6)

@@ -2,7 +2,7 @@
 
 import math
 
-from fathom.stats.beta import split_lower_tail
+from fathom.stats.beta import beta_quantile, split_lower_tail
 
 
 def lower_tail(t: float, degrees: float) -> float:
@@ -22,3 +22,14 @@ def lower_tail(t: float, degrees: float) -> float:
     square = t * t
     at, rest = degrees / (degrees + square), square / (degrees + square)
     return 0.5 if rest == 0 else split_lower_tail(at, rest, degrees / 2, 0.5) / 2
+
+
+def upper_quantile(share: float, degrees: float) -> float:
+    """The value that a variable with Student's distribution exceeds with a probability.
+
+    Args:
+        share: The probability, above 0 and at most 1/2.
+        degrees: Degrees of freedom, above 0.
+    """
+    at = beta_quantile(2 * share, degrees / 2, 0.5)
+    return math.sqrt(degrees * (1 - at) / at)

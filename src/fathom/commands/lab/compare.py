@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from fathom.commands.lab.shared import several
 from fathom.commands.shared import Asking, Json, Seed, Unanswered
 from fathom.models.settings import Limits, Sampling
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from fathom.lab.ready import Forecasts
     from fathom.options.terminal import Bars
     from fathom.run import Progress
-
-
-def several(given: Sequence[str] | str) -> tuple[str, ...]:
-    """One text or several."""
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 class CompareOptions(Choice, Sampling, Limits, Json, Asking):

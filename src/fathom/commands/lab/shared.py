@@ -1,5 +1,6 @@
 """Options that several commands of the lab have."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from fathom.commands.shared import Json
@@ -15,6 +16,11 @@ def tokens(given: int | str) -> int:
     from fathom.extend.methods import tokens_of
 
     return tokens_of(given)
+
+
+def several(given: Sequence[str] | str) -> tuple[str, ...]:
+    """One text or several."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 MethodName: TypeAlias = Annotated[str, arg("The method, as in `fathom lab methods`.")]

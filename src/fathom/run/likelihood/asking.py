@@ -111,7 +111,7 @@ def likelihood(
     manifest = _describe(Path(suite), built.manifest, model, settings)
     check_run(out, manifest)
     retry = Retry(retries=settings.retries, timeout=settings.timeout, first=settings.backoff)
-    backend = _open(model, settings.model_args or {}, settings.model_base_url, settings.via, retry)
+    backend = open_backend(model, settings.model_args or {}, settings.model_base_url, settings.via, retry)
     local = is_local(model)
     price = FREE if local else find_price(model, settings.model_base_url)
     total, plan = questions.plan(out, price)
@@ -272,7 +272,19 @@ def _work(questions: _Questions, terms: Terms, progress: Callable[[Progress], No
     )
 
 
-def _open(model: str, model_args: Mapping[str, Json], base_url: str | None, via: Via, retry: Retry) -> Backend:
+def open_backend(model: str, model_args: Mapping[str, Json], base_url: str | None, via: Via, retry: Retry) -> Backend:
+    """What scores texts by a model.
+
+    Args:
+        model: ``openai/NAME`` with ``base_url``, or ``hf/PATH`` for a local Hugging Face model.
+        model_args: Arguments of a local model.
+        base_url: Address of the server.
+        via: How the server is asked.
+        retry: Timeout and retries of each text.
+
+    Raises:
+        FathomError: The model returns no log-probabilities of prompts, or cannot be loaded.
+    """
     if is_local(model):
         return LocalModel(model, model_args)
     if starts_server(model):
