@@ -1,21 +1,18 @@
 """The loss of models by the tokens before: a line for each, with bands."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from fathom.analysis.losses import Loss
 from fathom.report.charts import Area, Layer, LayerChart, Line, Numbers, Points
 from fathom.report.drawing import Size, length_axis, round_numbers, series_of
 from fathom.report.words import tokens
-
-if TYPE_CHECKING:
-    from fathom.lab.losses import Loss
 
 SIZE = Size(620, 260)
 BANDS = 4
 """With more models than this, bands hide each other."""
 
 
-def loss_chart(losses: "Sequence[Loss]") -> LayerChart:
+def loss_chart(losses: Sequence[Loss]) -> LayerChart:
     """The loss in each part of the texts, at its end.
 
     Args:
@@ -39,7 +36,7 @@ def loss_chart(losses: "Sequence[Loss]") -> LayerChart:
     )
 
 
-def _record(loss: "Loss") -> dict[str, object]:
+def _record(loss: Loss) -> dict[str, object]:
     low, high = (loss.loss, loss.loss) if loss.low is None or loss.high is None else (loss.low, loss.high)
     return {
         "system": loss.model,

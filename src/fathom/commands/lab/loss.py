@@ -12,7 +12,8 @@ from fathom.models.settings import BaseUrl, ModelArgs
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
 
 if TYPE_CHECKING:
-    from fathom.lab.losses import Loss, Losses
+    from fathom.analysis.losses import Loss
+    from fathom.lab.losses import Losses
 
 PICTURE = "loss.svg"
 
@@ -59,7 +60,8 @@ def lab_loss(options: LossOptions) -> "Losses":
     it has read; beyond the reach of its positions the loss rises. All models read the same texts. The same command
     resumes.
     """
-    from fathom.lab.losses import Losses, compared, measure_losses, parts_of, rises_in
+    from fathom.analysis.losses import compared, parts_of, rises_in
+    from fathom.lab.losses import Losses, measure_losses
     from fathom.models.retry import Retry
     from fathom.report.figure import save
     from fathom.report.loss_chart import loss_chart
@@ -117,9 +119,9 @@ def main(line: LossOptions) -> None:
             if (bar := shown[model]) is not None:
                 bar(finished, total)
 
-        found = lab_loss.body(line.but(progress=progress))
+        losses = lab_loss.body(line.but(progress=progress))
     if line.as_json:
-        return print_json(found)
+        return print_json(losses)
     print_records(
         [
             {
@@ -129,18 +131,18 @@ def main(line: LossOptions) -> None:
                 "to the first model": _with_interval(loss.difference, loss.difference_low, loss.difference_high, "+"),
                 "texts": loss.texts,
             }
-            for loss in found.points
+            for loss in losses.points
         ],
         denominator="none",
     )
-    for rise in found.rises:
+    for rise in losses.rises:
         print(
             printable(
                 f"{rise.model}: the loss rises from {rise.before.loss:.2f} ({_part(rise.before)}) to "
                 f"{rise.after.loss:.2f} ({_part(rise.after)})"
             )
         )
-    print(found.picture)
+    print(losses.picture)
 
 
 def _part(loss: "Loss") -> str:
