@@ -15,6 +15,7 @@ from tiny_models import ANSWER, SENTENCE, WINDOW, make_answering, make_hugging_f
 
 from command_line import Call as CommandLine
 from engine_calls import judge, run
+from fathom.models.clients import connections_of
 from fathom.models.local_client import LocalClient, open_local_client
 from fathom.models.protocol import Call, RequestError, Settings
 from fathom.rows import load
@@ -165,6 +166,31 @@ def test_replies_of_batches_are_those_of_single_requests_in_any_order(base: Path
     replies = ask(together, *drawn)
     assert len(replies) == 100
     assert [reply.text for reply in replies] == [expected[prompt] for prompt in drawn]
+
+
+def test_a_batch_has_prompts_of_like_lengths_and_the_one_that_waits_longest(base: Path) -> None:
+    model = client(base, chat_template="never", batch_size=4)
+    prompts = [(" ".join(PROMPTS) * 4)[: 30 * 2**size] for _ in range(20) for size in range(5)]  # as a suite asks them
+    batches: list[list[int]] = []
+    generate = model._generate
+    model._generate = lambda jobs, ended: (batches.append([len(job.ids) for job in jobs]), generate(jobs, ended))[1]  # type: ignore[method-assign,func-returns-value]
+
+    async def all_of_them() -> None:
+        flight = asyncio.Semaphore(connections_of(model, 16))
+
+        async def one(prompt: str) -> None:
+            async with flight:
+                await model.complete(prompt, replace(CALL, max_output_tokens=1))
+
+        await asyncio.gather(*map(one, prompts))
+
+    asyncio.run(all_of_them())
+    real = sum(map(sum, batches))
+    computed = sum(max(sizes) * len(sizes) for sizes in batches)
+    in_order = [size for prompt in prompts for size in [model._loaded.tokenizer(prompt)["input_ids"]]]
+    before = sum(max(map(len, in_order[at : at + 4])) * 4 for at in range(0, 100, 4))
+    assert sum(map(len, batches)) == 100
+    assert computed < 1.2 * real < 0.7 * before
 
 
 def test_each_prompt_of_a_batch_has_its_own_cap_and_stop_text(base: Path) -> None:

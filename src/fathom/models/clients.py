@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from fathom.extend.hf.extension import Extension
 
 
+BATCHES = 4
+"""In flight at once for a model that computes batches, which are made of prompts of like lengths."""
+
+
 def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
     """The client of a model.
 
@@ -114,17 +118,25 @@ def kernel_of(client: Client) -> str:
 
 
 def connections_of(client: Client, wanted: int) -> int:
-    """Requests in flight at once: a model in this process gets no more than it computes at once.
+    """Requests in flight at once: a model in this process gets no more than it computes at once, or some batches.
 
-    Others would wait for it, and their time limit would pass. vLLM on a cluster gets many, whatever was wanted.
+    Others would wait for it, and their time limit would pass; among some batches it chooses prompts of like lengths.
+    vLLM on a cluster gets many, whatever was wanted.
     """
     if isinstance(client, EntailmentClient | LocalServerClient):
         return 1
     if isinstance(client, RayVllmClient):
         return client.at_once
-    return min(wanted, client.batch_size) if isinstance(client, LocalClient) else wanted
+    return min(wanted, client.batch_size * _batches(client)) if isinstance(client, LocalClient) else wanted
 
 
 def timeout_of(client: Client, wanted: float) -> float:
-    """Seconds for one attempt: without end where requests wait for each other by design."""
+    """Seconds for one attempt, longer where requests wait for each other by design, or without end."""
+    if isinstance(client, LocalClient):
+        return wanted * _batches(client)
     return float("inf") if isinstance(client, RayVllmClient) else wanted
+
+
+def _batches(client: LocalClient) -> int:
+    """Batches of a model in this process that are in flight at once."""
+    return BATCHES if client.batch_size > 1 else 1

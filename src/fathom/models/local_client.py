@@ -12,8 +12,8 @@ import inspect
 import threading
 import time
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +107,8 @@ class LocalClient:
         self._reuse = _reuse(settings)
         self._splits = self._reuse == "context" and self.batch_size == 1 and _reads_in_parts(loaded)
         self._waiting: list[_Job] = []
-        self._working = asyncio.Lock()
+        self._turns = asyncio.Condition()
+        self._busy = False
         self._ids: list[int] = []
         self._cache: Any = None
         self._context = 0
@@ -155,17 +156,38 @@ class LocalClient:
         job = _Job(prompt, call)
         self._waiting.append(job)
         try:
-            async with self._working:
-                if not job.finished:
+            async with self._turn(lambda: job.finished) as computes:
+                if computes:
                     if len(self._waiting) < self.batch_size:
                         await asyncio.sleep(GATHER_SECONDS)
-                    await self._compute([other for other in self._waiting if not other.finished][: self.batch_size])
+                    await self._compute(self._batch_of(job))
         finally:
             job.given_up = True
             self._waiting.remove(job)
         if job.output is None:
             raise RequestError(job.failure or Failure("bad", "the model returned nothing"))
         return checked(to_reply(job.output))
+
+    @asynccontextmanager
+    async def _turn(self, finished: Callable[[], bool] = lambda: False) -> AsyncIterator[bool]:
+        """Wait until nothing else is computed; false, without waiting further, if the request is finished before."""
+        async with self._turns:
+            await self._turns.wait_for(lambda: finished() or not self._busy)
+            computes = not finished()
+            self._busy = self._busy or computes
+        try:
+            yield computes
+        finally:
+            if computes:
+                self._busy = False
+                async with self._turns:
+                    self._turns.notify_all()
+
+    def _batch_of(self, job: _Job) -> list[_Job]:
+        """A request, with those that wait whose prompts are closest to its length: the rows of a batch are padded."""
+        others = [other for other in self._waiting if not other.finished and other is not job]
+        others.sort(key=lambda other: abs(len(other.prompt) - len(job.prompt)))
+        return [job, *others[: self.batch_size - 1]]
 
     async def measure(self, prompt: str, call: Call) -> Measured:
         """Compute one reply of exactly ``call.max_output_tokens`` tokens, alone and from the beginning of its prompt.
@@ -177,7 +199,7 @@ class LocalClient:
             RequestError: The model cannot compute it.
         """
         job = _Job(prompt, call, exact=True)
-        async with self._working:
+        async with self._turn():
             self._forget()
             try:
                 await self._compute([job])
