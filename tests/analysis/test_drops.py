@@ -46,6 +46,7 @@ def test_a_gain_is_no_drop_and_one_length_has_none() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_scores_that_do_not_change_have_drops_in_a_few_of_a_hundred_reports() -> None:
     tasks = {f"task-{number}": (0.6, 0.6, 0.6, 0.6) for number in range(8)}
     wrong = sum(bool(drops(tasks, items=10, seed=seed)) for seed in range(40))

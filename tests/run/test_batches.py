@@ -680,7 +680,7 @@ def test_a_parameter_that_is_refused_is_left_out_of_the_next_batch(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [OpenAIServer, AnthropicServer], indirect=True)
+@pytest.mark.parametrize("kind", [OpenAIServer, pytest.param(AnthropicServer, marks=pytest.mark.long)], indirect=True)
 def test_killed_at_any_point_no_sample_is_lost_and_none_is_paid_twice(tmp_path: Path, kind: type[BatchServer]) -> None:
     with Nursery(tmp_path / "prices.toml") as nursery:
         nursery.warm_up(tmp_path, kind)

@@ -23,7 +23,7 @@ place = pytest.fixture(usual_place)
     ("place", "policy"),
     [
         *(("sqlite", policy) for policy in GROUPS),
-        pytest.param("postgresql", "three", marks=pytest.mark.slow),
+        pytest.param("postgresql", "three", marks=[pytest.mark.slow, pytest.mark.long]),
     ],
     indirect=["place"],
 )
