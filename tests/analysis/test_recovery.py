@@ -148,6 +148,7 @@ def test_rows_without_evidence_alone_have_no_recovery() -> None:
     assert recovery(to_frame([])) == []
 
 
+@pytest.mark.slow
 def test_controls_change_no_other_analysis() -> None:
     rng = np.random.default_rng(1)
     rows = random_rows(rng, 20)

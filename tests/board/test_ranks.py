@@ -185,6 +185,7 @@ def test_lines_that_share_some_questions_are_compared_on_these() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", [*BOARDS, BOARD, QUESTIONS], ids=lambda board: board.id)
 def test_weights_of_tasks_make_the_overall_score(board: Board) -> None:
     rng = np.random.default_rng(3)

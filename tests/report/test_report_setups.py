@@ -128,6 +128,7 @@ def test_differences_say_why_there_is_none(made: Report) -> None:
     assert "against" in str(refused[-2])
 
 
+@pytest.mark.slow
 def test_a_floor_is_called_one() -> None:
     flat = dict.fromkeys(LENGTHS, 0.0)
     rows, compared = made_of([replace(DEMO[0], truth=flat), replace(DEMO[1], truth=flat)])
