@@ -205,6 +205,7 @@ ROUNDS = 10
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("items", "binary", "rounds"), [(20, True, ROUNDS), (80, False, 3)], ids=["few right or wrong", "many graded"]
 )
@@ -225,6 +226,7 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool, rounds: int) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_equal_models_are_mostly_all_tied() -> None:
     rng = np.random.default_rng(4)
     tied = []

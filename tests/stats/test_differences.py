@@ -216,6 +216,7 @@ def test_gaps_of_nearest_scores_are_those_of_each() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_a_difference_hold_the_truth_as_often_as_they_say() -> None:
     """25 questions, right or wrong, easier or harder for both; performance/coverage.py has the whole table."""
     rng, held, significant = np.random.default_rng(10), 0, 0

@@ -23,7 +23,8 @@ place = pytest.fixture(usual_place)
 @pytest.mark.parametrize(
     ("place", "policy"),
     [
-        *(("sqlite", policy) for policy in GROUPS),
+        ("sqlite", "three"),
+        *(pytest.param("sqlite", policy, marks=pytest.mark.long) for policy in GROUPS if policy != "three"),
         pytest.param("postgresql", "three", marks=pytest.mark.long),
     ],
     indirect=["place"],
