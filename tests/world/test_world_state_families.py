@@ -151,6 +151,7 @@ def blind(groups: Candidates, order: Callable[[str], int], rng: Random) -> list[
 @each_task
 @each_language
 @pytest.mark.slow
+@pytest.mark.long
 def test_rules_that_do_not_read_score_no_more_than_chance(code: str, language: Language) -> None:
     family, gains, items = FAMILIES[code], dict.fromkeys(("first", "most frequent", "longest"), 0.0), 200
     for number in range(items):
