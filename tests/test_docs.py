@@ -64,7 +64,7 @@ TOGETHER = [
         DOCS / "how-to" / "troubleshooting.md",
     ],
 ]
-FIRST = ("README", "docs/tutorials/getting-started", "docs/how-to/adding-a-task", "docs/how-to/python")
+FIRST = ("README", "docs/tutorials/getting-started")
 """What newcomers read: `make test` runs the commands of these pages, `make test-long` those of the others."""
 MOST_LINES = 400
 

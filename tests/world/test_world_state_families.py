@@ -55,6 +55,7 @@ def solved(code: str, language: Language, problem: Problem, passages: Sequence[P
 @each_task
 @each_language
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_text_alone_gives_the_answers_of_the_facts(code: str, language: Language) -> None:
     for number in range(100):
         problem, passages, siblings = item(code, language, number)
