@@ -7,7 +7,7 @@ PYTHON ?= python3
 DEMO := demo
 DEMO_TITLE := Three offline baselines
 
-.PHONY: help demo newcomer test quick site test-models test-kvpress test-ray lint tools lint-project clean
+.PHONY: help demo newcomer test test-long quick site test-models test-kvpress test-ray lint tools lint-project clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -33,8 +33,12 @@ demo: $(VENV)/installed  ## build a suite from the generated corpus, run three o
 newcomer: $(VENV)/tested  ## type the commands of the README where nothing but the wheel is installed
 	$(BIN)/pytest -n 0 -rs tests/run/bare_newcomer.py
 
-test: $(VENV)/tested  ## run the whole test suite
-	$(BIN)/pytest
+test: $(VENV)/tested  ## run the tests, but for those of test-long
+	$(BIN)/pytest -m "not long"
+	@echo 'Left out: whole walks, rehearsals, notebooks and simulations, which "make test-long" runs.'
+
+test-long: $(VENV)/tested  ## run what `make test` leaves out: whole walks, rehearsals, notebooks, simulations
+	$(BIN)/pytest -m long
 
 # A virtual environment of its own: torch and llama.cpp (xllamacpp has it compiled), which no other test needs.
 $(MODELS)/tested: pyproject.toml

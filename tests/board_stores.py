@@ -42,7 +42,7 @@ def new_database(database_server: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, pytest.mark.long])])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a store is: a folder, then a database."""
     if request.param == "sqlite":

@@ -42,7 +42,7 @@ gc.set_threshold(10_000)  # and then less often: a tenth of the time of tests wa
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """More workers than cores: tests wait for servers, browsers and processes, the quick ones less."""
-    return (1 if config.option.markexpr else 2) + (os.cpu_count() or 1)
+    return (1 if "not slow" in config.option.markexpr else 2) + (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(trylast=True)

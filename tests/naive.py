@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from scipy.stats import beta, binomtest
+import scipy
 
 Column = list[float | None]
 
@@ -60,7 +60,7 @@ def weighted_mean(
 
 def jeffreys(right: int, number: int, level: float = 0.95) -> tuple[float, float]:
     """Jeffreys' interval of a proportion, stretched to the proportion."""
-    posterior = beta(right + 0.5, number - right + 0.5)
+    posterior = scipy.stats.beta(right + 0.5, number - right + 0.5)
     return (
         min(float(posterior.ppf((1 - level) / 2)), right / number),
         max(float(posterior.ppf((1 + level) / 2)), right / number),
@@ -114,7 +114,7 @@ def flips(contributions: Sequence[float]) -> float:
 
 def sign_test(wins: int, number: int) -> float:
     """The exact two-sided sign test."""
-    return float(binomtest(wins, number).pvalue) if number else 1.0
+    return float(scipy.stats.binomtest(wins, number).pvalue) if number else 1.0
 
 
 def holm(p_values: Sequence[float], tests: int) -> list[float]:

@@ -29,6 +29,7 @@ MAIN = "from fathom.cli import main; main()"
 LOADED = (
     "fathom.api",
     "fathom.board.build",
+    "fathom.board.serve.app",
     "fathom.cli.app",
     "fathom.compress",
     "fathom.convert",
@@ -36,6 +37,7 @@ LOADED = (
     "fathom.rows",
     "fathom.run",
     "fathom.run.batches.open",
+    "fathom.studio.web.app",
     "fathom.suites.build",
     "inspect_ai.model",
     "inspect_ai.model._providers.openai",

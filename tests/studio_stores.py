@@ -114,9 +114,9 @@ def usual_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 IN_BOTH = pytest.mark.parametrize(
-    "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+    "place", ["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, pytest.mark.long])], indirect=True
 )
-"""For tests of pages that depend on the database."""
+"""For tests of pages that depend on the database; `make test` has the whole pipeline in PostgreSQL."""
 
 
 @pytest.fixture

@@ -29,6 +29,8 @@ from flipped_bits import KINDS, Kind, flip_bits, flipped, make_all, prompts
 from made_bundles import JUDGE, make_run, make_suite
 
 FLIPS = 100
+ALIKE = ("suite/documents.parquet", "run/judgements.sqlite")
+"""Files in the format of another kind."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,9 @@ def flip(path: Path, bit: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.file)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, id=kind.file, marks=[pytest.mark.long] if kind.file in ALIKE else []) for kind in KINDS]
+)
 def test_a_flipped_bit_is_refused_or_changes_nothing(made: Path, kind: Kind) -> None:
     counts, wrong = flip_bits(kind, made, FLIPS, seed=1)
     assert wrong == []

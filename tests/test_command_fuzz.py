@@ -13,6 +13,7 @@ from command_fuzz import CLEAR, commands, fuzz
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_hostile_command_line_ends_in_a_clear_answer(capsys: pytest.CaptureFixture[str]) -> None:
     found = fuzz(range(150), seed=20)
     assert [one for one in found if one.end not in CLEAR] == [], capsys.readouterr().out

@@ -331,7 +331,14 @@ ANY = PROSE | st.text(max_size=300) | st.text(" \n.=a1é口。🙂", max_size=30
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["tekken", "words", "chars", "json", "pieces", "wordpiece"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "tekken",
+        "words",
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("chars", "json", "pieces", "wordpiece")),
+    ],
+)
 @given(text=ANY, times=st.integers(1, 9))
 @settings(max_examples=60)
 def test_pieces_are_those_that_counting_every_sentence_gives(

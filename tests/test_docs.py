@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 import files_of_docs
 from fathom.cli import app, main
@@ -63,6 +64,8 @@ TOGETHER = [
         DOCS / "how-to" / "troubleshooting.md",
     ],
 ]
+FIRST = ("README", "docs/tutorials/getting-started")
+"""What newcomers read: `make test` runs the commands of these pages, `make test-long` those of the others."""
 MOST_LINES = 400
 
 FENCE = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -96,10 +99,12 @@ def is_run(block: Block) -> bool:
     return block.info[0] in ("sh", "python") and block.info[1:2] in (("run",), ("fails",))
 
 
-def runnable() -> list[list[Path]]:
+def runnable() -> Iterator[ParameterSet]:
     """Pages with commands that are run; those of one list share a folder."""
     others = [page for page in PAGES if not any(page in pages for pages in TOGETHER)]
-    return [*TOGETHER, *([page] for page in others if any(map(is_run, blocks_of(page))))]
+    for pages in (*TOGETHER, *([page] for page in others if any(map(is_run, blocks_of(page))))):
+        name = pages[0].relative_to(ROOT).with_suffix("").as_posix()
+        yield pytest.param(pages, id=name, marks=[pytest.mark.long] if name not in FIRST else [])
 
 
 def command_lines(block: Block) -> list[list[str]]:
@@ -314,7 +319,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 # Inspect's model layer still uses what the library that it retries with has deprecated.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("pages", runnable(), ids=lambda pages: pages[0].relative_to(ROOT).with_suffix("").as_posix())
+@pytest.mark.parametrize("pages", [*runnable()])
 def test_commands_do_what_the_pages_say(
     pages: list[Path], made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,6 +390,7 @@ def install(folder: Path, entry_points: dict[str, dict[str, str]]) -> dict[str, 
 CHECK = """
 import sys
 import pytest
+from _pytest.mark import ParameterSet
 from pathlib import Path
 from fathom import api
 from fathom.suites.registry import get_task

@@ -22,7 +22,7 @@ from made_once import made_once
 ROOT = Path(__file__).parents[1]
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(UV is None, reason="uv is not installed")]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.skipif(UV is None, reason="uv is not installed")]
 
 WITHOUT = {
     "batch": "run suite --model anthropic/claude --batch --out other",

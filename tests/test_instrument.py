@@ -21,7 +21,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("window", [4096, 16384])
+@pytest.mark.parametrize("window", [4096, pytest.param(16384, marks=pytest.mark.long)])
 def test_a_reader_behind_a_window_is_measured_with_that_window(suite: Path, window: int, tmp_path: Path) -> None:
     model = f"fathom/lexical?window={window}&truncate=middle"
     run = api.run(suite, model, tmp_path / "run").folder

@@ -83,7 +83,9 @@ def _quietly(read: Callable[[str], object], given: str) -> None:
         read(given)
 
 
-@pytest.mark.parametrize("piece", [*PIECES, *(pytest.param(piece, marks=pytest.mark.slow) for piece in MORE_PIECES)])
+@pytest.mark.parametrize(
+    "piece", [*PIECES, *(pytest.param(piece, marks=[pytest.mark.slow, pytest.mark.long]) for piece in MORE_PIECES)]
+)
 def test_every_reader_and_segmenter_takes_linear_time(piece: str, tmp_path: Path) -> None:
     def records(suffix: str, given: str) -> None:
         path = tmp_path / f"a{suffix}"

@@ -48,6 +48,7 @@ def test_the_page_has_manifests() -> None:
     assert [name for name, _ in MANIFESTS] == ["job.yaml", "rayjob.yaml", "sky.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), MANIFESTS)
 def test_manifests_are_yaml_with_commands_that_parse(name: str, text: str) -> None:
     documents = list(yaml.safe_load_all(text))

@@ -32,6 +32,7 @@ def can_run(path: Path) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("path", [path for path in NOTEBOOKS if not notebooks.needed(path)], ids=by_name)
 def test_a_notebook_shows_what_it_showed(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("nbclient")

@@ -16,6 +16,7 @@ from interrupted import COMMANDS, Command, Counts, Reference, finish
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 def test_nothing_is_repeated_lost_changed_or_crashed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "counts.json"

@@ -41,6 +41,7 @@ def test_every_setting_is_used_by_the_engine() -> None:
     assert {(group.__name__, one.name) for group in GROUPS for one in fields_of(group) if one.name not in used} == set()
 
 
+@pytest.mark.slow
 def test_a_setting_that_nobody_uses_is_found() -> None:
     class More(Limits, kw_only=True):
         """More."""

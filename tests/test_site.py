@@ -52,7 +52,7 @@ for (const table of document.querySelectorAll("article table:not([class])")) {
     inner.append(table);
 }"""
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:

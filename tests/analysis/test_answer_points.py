@@ -259,6 +259,7 @@ def test_models_tasks_and_lengths_are_kept_apart() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_cover_the_rates_of_a_simulated_model() -> None:
     """A reader that answers validly in 85%, of these copies in 40% and else chooses at random."""
     rng = np.random.default_rng(11)

@@ -50,6 +50,7 @@ def test_two_models_are_compared_as_the_gate_does() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_best_is_rarely_called_not_the_best() -> None:
     """At most 5 of 100 when several are equal: 5 of 30 or more have a probability of 2%."""
     missed = 0

@@ -204,6 +204,7 @@ def test_scores_do_not_change_with_the_company_they_keep() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     rng = np.random.default_rng(1)
     held = 0

@@ -49,6 +49,7 @@ def coverage(simulations: int, rng: np.random.Generator, *, as_items: bool) -> f
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_hold_the_truth_where_questions_share_a_context() -> None:
     rng = np.random.default_rng(4)
     assert 0.91 <= coverage(200, rng, as_items=False) <= 0.99

@@ -104,6 +104,7 @@ def test_pairing_finds_a_small_difference() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("items", "tasks"), [(15, 1), (20, 1), (60, 1), (5, 8)])
 def test_false_alarms_are_as_rare_as_they_should_be(items: int, tasks: int) -> None:
     """Of right and wrong: the test itself, which needs no replicates."""

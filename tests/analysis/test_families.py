@@ -167,6 +167,7 @@ def test_a_difference_beyond_all_replicates_has_a_p_value_for_many_tests() -> No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("groups", [2, 6])
 def test_equal_groups_are_rarely_significant(groups: int) -> None:
     rng = np.random.default_rng(4)

@@ -131,6 +131,7 @@ def test_the_command_decides_on_recovery(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_errors_are_no_more_frequent_than_alpha() -> None:
     """A loss of the margin passes, and no loss fails, in at most 5% of 200 simulations, plus three standard errors."""
     most = 200 * 0.05 + 3 * (200 * 0.05 * 0.95) ** 0.5

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from fathom.stats.intervals import (
     Clusters,
@@ -40,7 +40,7 @@ def scores(right: int, wrong: int) -> Floats:
 @pytest.mark.parametrize(("right", "items"), [(5, 5), (0, 5), (1, 1), (0, 1), (50, 50), (24, 25), (250, 500), (7, 500)])
 def test_interval_of_0_1_scores_is_that_of_jeffreys(right: int, items: int) -> None:
     point, interval = mean_interval(scores(right, items - right), 1)
-    low, high = beta.ppf([0.025, 0.975], right + 0.5, items - right + 0.5)
+    low, high = scipy.stats.beta.ppf([0.025, 0.975], right + 0.5, items - right + 0.5)
     assert point == right / items
     assert interval.low == pytest.approx(min(low, point), abs=1e-10)
     assert interval.high == pytest.approx(max(high, point), abs=1e-10)
@@ -56,7 +56,7 @@ def test_five_of_five_right() -> None:
     assert (round(interval.low, 3), interval.high) == (0.621, 1.0)
     _, wrong = mean_interval(np.zeros(5), 0)
     assert (wrong.low, round(wrong.high, 3)) == (0.0, 0.379)
-    assert mean_interval(np.ones(5), 0, level=0.8)[1].low == pytest.approx(beta.ppf(0.1, 5.5, 0.5))
+    assert mean_interval(np.ones(5), 0, level=0.8)[1].low == pytest.approx(scipy.stats.beta.ppf(0.1, 5.5, 0.5))
 
 
 def test_items_that_are_entirely_right_or_wrong_are_exact_however_often_they_were_asked() -> None:
@@ -218,7 +218,7 @@ def test_the_pseudo_cluster_is_right_or_wrong_at_random() -> None:
     """Beside 4 items that are all right, weights of shape 2: a beta variate of 2 + p / 2 and p / 2."""
     sums = resampled_sums(clusters_of(np.ones((4, 2))), 2, replicates=20_000)
     for prior in (1.0, 0.2):
-        draws, truth = sums.means(2, prior), beta(2 + prior / 2, prior / 2)
+        draws, truth = sums.means(2, prior), scipy.stats.beta(2 + prior / 2, prior / 2)
         assert draws[:, 0].mean() == pytest.approx(truth.mean(), abs=0.005)
         assert draws[:, 0].var() == pytest.approx(truth.var(), rel=0.1)
         assert (draws[:, 0] == draws[:, 1]).all()  # one split for all lengths

@@ -167,6 +167,7 @@ def test_bias_is_found_at_the_length_where_it_is() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_the_bias_hold_a_known_truth() -> None:
     rng = np.random.default_rng(5)
     held = 0

@@ -205,6 +205,7 @@ def test_one_item_and_no_rows() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_coverage() -> None:
     rng = np.random.default_rng(8)
     truth, held = [0.9, 0.9, 0.9, 0.6, 0.3], 0

@@ -138,6 +138,7 @@ def test_published_averages_have_no_neighbours() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_equal_models_are_tied_as_often_as_they_should_be() -> None:
     rng = np.random.default_rng(3)
     tied = 0

@@ -176,6 +176,7 @@ def test_a_few_missing_replies_are_named_and_do_not_hide_their_cell() -> None:
         plan_from(rows.with_columns(status=pl.lit("error"), value=None), Goal(half_width=0.05))
 
 
+@pytest.mark.slow
 def test_replies_that_differ_in_number_plan_the_items_of_single_replies() -> None:
     """Every second sample is asked nine times; a reply is right with a probability that items draw evenly."""
     rng, rows = np.random.default_rng(1), []

@@ -195,6 +195,7 @@ def test_lengths_that_are_paired_stay_so_beside_others_that_are_not() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_difference_between_places_is_covered_by_its_interval() -> None:
     rng = np.random.default_rng(1)
     held = {True: 0, False: 0}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import beta
 from simulated import LENGTHS, row, table
 
 from fathom.analysis import average_scores, longscore
@@ -316,7 +316,7 @@ def test_the_mean_over_tasks_and_lengths_holds_one_pseudo_cluster_in_all() -> No
     """Six right of six on each of two tasks at two lengths: weights of shape 4, and half a cluster each."""
     rows = pl.concat([table([[1, 1]] * 6, task=task) for task in ("a", "b")])
     *_, whole = profiles(rows, replicates=20_000)
-    truth = beta(4 + 1 / 4, 1 / 4)
+    truth = scipy.stats.beta(4 + 1 / 4, 1 / 4)
     assert whole.draws.mean() == pytest.approx(truth.mean(), abs=0.001)
     assert whole.draws.mean(axis=1).var() == pytest.approx(truth.var() / 2, rel=0.06)
 

@@ -148,6 +148,7 @@ def test_rows_without_evidence_alone_have_no_recovery() -> None:
     assert recovery(to_frame([])) == []
 
 
+@pytest.mark.slow
 def test_controls_change_no_other_analysis() -> None:
     rng = np.random.default_rng(1)
     rows = random_rows(rng, 20)
@@ -157,6 +158,7 @@ def test_controls_change_no_other_analysis() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_recovery_cover_the_truth() -> None:
     """A share of luck that the contexts of an item have in common; 95% of 300 is 285, less three standard errors."""
     right, full, alone, none = 0, 0.5, 0.85, 0.05

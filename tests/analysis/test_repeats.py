@@ -198,6 +198,7 @@ def simulated() -> list[Repeats]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_hold_the_true_mean_as_often_as_they_say(simulated: list[Repeats]) -> None:
     held = np.mean([one.interval.low <= TRUTH <= one.interval.high for one in simulated])
     assert 0.92 <= held <= 0.98  # 0.95 with three standard errors of 300 draws

@@ -164,6 +164,7 @@ def test_unanswered_replies_cannot_be_dropped(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_equal_models_are_rarely_failed_at_any_look_and_a_loss_of_the_margin_rarely_passes() -> None:
     """At level .05 each happens in at most 5 of 100; 6 of 40 or more have a probability of 1.4%."""
     failed = passed = 0

@@ -23,6 +23,7 @@ def test_evidence_of_a_look_is_never_lost_at_the_next() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["ceiling", "floor", "ties", "graded", "eight items"])
 def test_equal_models_are_rarely_called_worse_whatever_the_scores(kind: str) -> None:
     """At level .05 in at most 5 of 100: 6 of 40 or more have a probability of 1.4%."""

@@ -371,6 +371,7 @@ def test_what_cannot_be_compared_is_said() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_equal_setups_are_rarely_called_different_and_intervals_hold_the_truth() -> None:
     """A short run of the simulation, whose figures are on the page of measurements."""
     import setup_errors

@@ -162,6 +162,7 @@ def test_figures_are_finite_and_inside_their_intervals(scores: list[float], chan
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_coverage() -> None:
     rng = np.random.default_rng(5)
     held = {"retention": 0, "log_ratio": 0, "area": 0}

@@ -187,6 +187,7 @@ def test_replies_go_before_published_averages() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_hold_the_true_gain_as_often_as_they_say() -> None:
     rng = np.random.default_rng(4)
     held = 0

@@ -170,6 +170,7 @@ def test_pairing_finds_a_small_loss() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_loss_is_covered_by_its_interval() -> None:
     rng = np.random.default_rng(3)
     held = alarms = 0

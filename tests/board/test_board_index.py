@@ -126,6 +126,7 @@ def test_the_index_is_that_of_the_tables() -> None:
             assert estimate[0] == pytest.approx(overall.value, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_plain_page_has_every_entry_as_text(published_site: Path) -> None:
     page = (published_site / "downloads" / "index.html").read_text("utf-8")
     assert "<script" not in page

@@ -140,6 +140,7 @@ def test_settings_without_end_are_refused(call: Call, run: Path) -> None:
     assert call("board", "bundle", run, "--out", "a.zip")[0] == 2
 
 
+@pytest.mark.slow
 def test_an_answer_with_half_a_character_is_in_no_bundle(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

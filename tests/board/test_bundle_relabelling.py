@@ -148,7 +148,9 @@ def test_the_honest_bundle_is_ranked(honest: Honest) -> None:
         assert raised(honest, honest.content(form=form).packed()) == ""
 
 
-@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize(
+    "status", [STATUSES[0], *(pytest.param(status, marks=pytest.mark.long) for status in STATUSES[1:])]
+)
 def test_no_other_word_for_wrong_replies_raises_a_score_or_a_rank(honest: Honest, status: Status) -> None:
     wrong = honest.wrong()
     taken = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from fathom.board.derived import LONGEST, derived
 from fathom.board.measured import measured
@@ -64,6 +65,7 @@ def test_questions_without_context_and_cut_prompts_are_no_lengths() -> None:
     assert one(to_frame([row("find", "a", 1.0, suite="own"), *beside])).lengths == (1024,)
 
 
+@pytest.mark.slow
 def test_lines_are_ranked_by_the_mean_of_tasks_and_one_at_other_lengths_has_no_rank() -> None:
     every = made_rows({"good": 4.0, "bad": -4.0, "short": 0.0}, suite="own")
     rows = every.filter((pl.col("model") != "short") | (pl.col("length") == 1024))

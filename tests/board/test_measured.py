@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from fathom.board.caveats import graded_otherwise
 from fathom.board.means import bounded, items_of, mean_of, value_of
@@ -112,7 +112,7 @@ def test_zeros_and_ones_have_that_interval(right: int, items: int) -> None:
     """Jeffreys' interval of a proportion, whether the scores are known or only their mean."""
     own = of(np.repeat([1.0, 0.0], [right, items - right])[:, None])
     printed = bounded(Estimate(right / items, n=items), "task", "model")
-    ends = beta.ppf([0.025, 0.975], right + 0.5, items - right + 0.5)
+    ends = scipy.stats.beta.ppf([0.025, 0.975], right + 0.5, items - right + 0.5)
     for found in (own, printed):
         assert found.interval is not None
         assert [found.interval.low, found.interval.high] == pytest.approx(

@@ -107,6 +107,7 @@ def test_the_file_of_an_entry_has_a_row_for_every_category_and_length_without_p(
     assert [len(row) for row in rows] == [4] * (len(BOARD.categories) + len(BOARD.lengths))
 
 
+@pytest.mark.slow
 def test_entries_far_apart_on_a_large_board_have_no_difference() -> None:
     """Printed scores lie between those that have single scores."""
     rows = made_rows({"good": 3.0, "poor": -3.0}, items=3)

@@ -185,6 +185,7 @@ def test_lines_that_share_some_questions_are_compared_on_these() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", [*BOARDS, BOARD, QUESTIONS], ids=lambda board: board.id)
 def test_weights_of_tasks_make_the_overall_score(board: Board) -> None:
     rng = np.random.default_rng(3)
@@ -204,6 +205,7 @@ ROUNDS = 10
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("items", "binary", "rounds"), [(20, True, ROUNDS), (80, False, 3)], ids=["few right or wrong", "many graded"]
 )
@@ -224,6 +226,7 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool, rounds: int) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_equal_models_are_mostly_all_tied() -> None:
     rng = np.random.default_rng(4)
     tied = []

@@ -31,7 +31,7 @@ restore = partial(backups.restore, kind=KIND)
 NEEDS = pytest.mark.skipif(shutil.which("pg_dump") is None, reason="there is no pg_dump on this machine")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, NEEDS])])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, pytest.mark.long, NEEDS])])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "store")

@@ -112,7 +112,7 @@ def test_words_of_the_command_for_tokens(call: Call) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize("place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True)
 def test_a_run_becomes_a_line_of_the_site(store: Store, place: str, call: Call, tmp_path: Path) -> None:
     order = ("--items", "1", "--lengths", "2k", "--corpus", "world")
     assert call("build", "hundred", "--out", "suite", *order)[0] == 0

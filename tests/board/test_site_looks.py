@@ -44,12 +44,14 @@ def published(browser: Browser, published_site: Path) -> Iterator[Open]:
 # ------------------------------------------------------------------------------------------------- all pages
 
 
-@pytest.mark.parametrize("view", PUBLISHED.values(), ids=PUBLISHED.keys())
+@pytest.mark.long
+@pytest.mark.parametrize("view", PUBLISHED.values(), ids=list(PUBLISHED))
 def test_axe_finds_nothing_on_the_published_results(published: Open, view: str) -> None:
     assert violations(whole(published(view), view)) == []
 
 
-@pytest.mark.parametrize("view", PUBLISHED.values(), ids=PUBLISHED.keys())
+@pytest.mark.long
+@pytest.mark.parametrize("view", PUBLISHED.values(), ids=list(PUBLISHED))
 def test_published_pages_keep_to_a_phone_and_say_what_is_not_there(published: Open, view: str) -> None:
     tab = whole(published(view, width=375), view)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 375

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = sync_api.expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 browser = pytest.fixture(browsers, scope="module")
 site = pytest.fixture(sites, scope="module")
 opened = pytest.fixture(tabs)

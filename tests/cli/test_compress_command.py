@@ -61,6 +61,7 @@ def test_estimates_from_a_subset(call: Call, matrix: ScoreMatrix, tmp_path: Path
     assert own["error"] == pytest.approx(np.mean(errors))
 
 
+@pytest.mark.slow
 def test_one_model_has_no_rank_correlation(call: Call, matrix: ScoreMatrix, tmp_path: Path) -> None:
     write_mini(select(matrix, 12, dimensions=1), tmp_path / "small.json")
     write_matrix(matrix.of_models([3]), tmp_path / "one.parquet")

@@ -84,6 +84,7 @@ def test_replies_that_a_scorer_cannot_score_are_named_everywhere(call: Call) -> 
     assert sentence in str(api.gate("run", baseline="other", margin=0.1).gaps)
 
 
+@pytest.mark.slow
 def test_a_scorer_that_does_not_end_is_stopped(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_limits, "SECONDS", 0.05)
     Path("lost_umbrella.py").write_text(

@@ -180,6 +180,7 @@ def test_samples_of_two_suites_with_one_id_keep_their_texts(runs: Path, tmp_path
     assert len({flip.gold for flip in flips}) == 24
 
 
+@pytest.mark.slow
 def test_the_order_of_sources_is_that_of_the_difference(runs: Path, tmp_path: Path) -> None:
     rows = load([runs / "ckpt-1"]).with_columns(model=pl.lit("lab/rows"))
     for name in ("lab/one", "lab/two"):

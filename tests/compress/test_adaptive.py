@@ -184,6 +184,7 @@ def test_scores_that_are_missing_are_no_scores() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("binary", [False, True])
 def test_intervals_hold_the_truth_at_the_stop(binary: bool) -> None:
     held, apart = [], []

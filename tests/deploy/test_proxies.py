@@ -24,7 +24,7 @@ from fathom.server.answers import HEADERS
 from loopback_board import get, serving
 from processes import Program, start_program, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 MIB = 1 << 20
 
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "performance"))
 import upgrade_servers  # noqa: E402
 from restore_servers import rehearse_board, rehearse_studio  # noqa: E402
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -21,7 +21,7 @@ from processes import MAIN, start_program, until
 from studio_browser import Forms
 from studio_stores import OPERATOR, PASSWORD
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 MIB = 1 << 20
 
 

@@ -67,6 +67,7 @@ def test_every_format_has_the_same_scores(run: Path, tmp_path: Path) -> None:
         assert "2026-11" in text
 
 
+@pytest.mark.slow
 def test_a_card_of_printed_scores_alone_names_their_source_and_date() -> None:
     made = api.card("GPT-5")
     assert {card_row.benchmark for card_row in made.card.rows} == {"pro"}

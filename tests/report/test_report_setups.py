@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+from vega_lite import read_by_altair
 
 from chromium import browsers, violations
 from fathom.analysis import Setup, compare_setups
 from fathom.report.charts import LayerChart, Numbers, Size
-from fathom.report.figure import specification
 from fathom.report.made import Report, measured
 from fathom.report.setup_charts import difference_charts, score_chart, setup_figures, token_chart
 from fathom.report.setups import ComparedSetups, answer, on_frontier, share_of
@@ -129,6 +128,7 @@ def test_differences_say_why_there_is_none(made: Report) -> None:
     assert "against" in str(refused[-2])
 
 
+@pytest.mark.slow
 def test_a_floor_is_called_one() -> None:
     flat = dict.fromkeys(LENGTHS, 0.0)
     rows, compared = made_of([replace(DEMO[0], truth=flat), replace(DEMO[1], truth=flat)])
@@ -218,7 +218,7 @@ def test_charts_are_valid_and_show_the_window(found: tuple[pl.DataFrame, Compare
     score, tokens = score_chart(compared, family, SIZE, legend=True), token_chart(compared, family, SIZE, legend=True)
     gaps = difference_charts(compared, SIZE, titled=True)
     for chart in (score, tokens, gaps[0]):
-        assert alt.Chart.from_dict(specification(chart))
+        assert read_by_altair(chart)
     for chart in (score, gaps[0]):
         assert [{"length": WINDOW}] in data_of(chart)
     beyond = replace(compared, window=10 * max(LENGTHS))

@@ -100,6 +100,7 @@ def test_wrong_calls_have_an_error_as_their_result(tmp_path: Path, name: str, gi
     assert words[:20] in reply.reasoning
 
 
+@pytest.mark.slow
 def test_calls_of_one_turn_share_its_room(tmp_path: Path) -> None:
     many = calling(*[("read", {"first": 1, "last": 14})] * (CALLS + 2))
     asked, (reply,) = asked_for(tmp_path, by_steps(many, answering("nine")), "agent?passage=16&read=128")

@@ -43,7 +43,9 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PACE", FAST)
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: kind.model)
+@pytest.fixture(
+    params=[KINDS[0], *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS[1:])], ids=lambda kind: kind.model
+)
 def kind(request: pytest.FixtureRequest) -> type[BatchServer]:
     """Each provider whose library is installed."""
     server: type[BatchServer] = request.param

@@ -50,6 +50,10 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PACE", FAST)
 
 
+OPENAI_FIRST = [OpenAIServer, *(pytest.param(kind, marks=pytest.mark.long) for kind in (AnthropicServer, GoogleServer))]
+"""For tests of what all providers share; what one does in its own way has tests of its own."""
+
+
 @pytest.fixture(params=[OpenAIServer, AnthropicServer, GoogleServer])
 def kind(request: pytest.FixtureRequest) -> type[BatchServer]:
     """Each provider whose library is installed."""
@@ -146,6 +150,7 @@ def test_a_request_larger_than_a_batch_fails_alone(tmp_path: Path, monkeypatch: 
     ],
     ids=lambda faults: next(name for name, value in asdict(faults).items() if value != getattr(Faults(), name)),
 )
+@pytest.mark.parametrize("kind", OPENAI_FIRST, indirect=True)
 def test_faults_cost_no_sample_and_nothing_twice(tmp_path: Path, kind: type[BatchServer], faults: Faults) -> None:
     with kind(faults, seed=1) as server:
         ask(tmp_path, server, count=12, retries=50)
@@ -680,7 +685,7 @@ def test_a_parameter_that_is_refused_is_left_out_of_the_next_batch(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [OpenAIServer, AnthropicServer], indirect=True)
+@pytest.mark.parametrize("kind", OPENAI_FIRST[:2], indirect=True)
 def test_killed_at_any_point_no_sample_is_lost_and_none_is_paid_twice(tmp_path: Path, kind: type[BatchServer]) -> None:
     with Nursery(tmp_path / "prices.toml") as nursery:
         nursery.warm_up(tmp_path, kind)

@@ -138,6 +138,7 @@ def test_log_probabilities_are_read_of_chats_and_of_texts() -> None:
 # ----------------------------------------------------------------------------------------------------- comparisons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", FAULTS)
 def test_a_fault_is_found_and_named_within_200_requests(title: str) -> None:
     name, a, b = FAULTS[title]
@@ -161,6 +162,7 @@ def test_the_length_from_which_prompts_are_cut_is_between_those_that_are_shown()
     assert max(whole) < min(cut) < 1.3 * max(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault(), Fault(sampled=0.1), Fault(logprobs=False, counts=False, salted=False)])
 def test_equal_servers_pass(fault: Fault) -> None:
     with servers(fault, fault) as (_, _, urls):
@@ -170,6 +172,7 @@ def test_equal_servers_pass(fault: Fault) -> None:
     assert -0.25 < found.low <= 0 <= found.high < 0.25
 
 
+@pytest.mark.slow
 def test_equal_servers_pass_after_the_stated_number_of_requests_and_not_before() -> None:
     least = requests_to_pass(2, 0.01, 0.25)
     with servers(Fault(), Fault()) as (_, _, urls):
@@ -245,6 +248,7 @@ def test_the_command_prints_the_name_and_writes_three_files(call: Call) -> None:
     assert "<script" not in page
 
 
+@pytest.mark.slow
 def test_servers_that_answer_nothing_do_not_pass() -> None:
     with servers(Fault(refuse=300), Fault(refuse=300)) as (_, _, urls), pytest.raises(FathomError, match="maximum"):
         api.bisect("vllm/tiny", **urls, lengths="512,1k", out="short")
@@ -269,6 +273,7 @@ def answered(
         return result
 
 
+@pytest.mark.slow
 def test_two_models_that_never_repeat_a_text_do_not_pass() -> None:
     numbers = count()
     found = answered(lambda ask: Answer(text=f"{ask.side} {next(numbers)}", found=(False,) * 12, cached=0))

@@ -315,6 +315,7 @@ def test_two_runs_at_once_have_servers_of_their_own(gguf: Path, suite: Path, tmp
     assert [run.wait() for run in runs] == [0, 0]
 
 
+@pytest.mark.slow
 def test_other_tools_are_told_the_address_and_the_name(gguf: Path) -> None:
     serving = start_program(MAIN, "serve-local", f"local/{gguf}", stdout=subprocess.PIPE)
     assert serving.stdout is not None

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inspect_ai.model import GenerateConfig, ModelName
-from inspect_ai.model._generate_config import set_active_generate_config
-from inspect_ai.solver import TaskState
 from run_suites import make_suite
 from scripted_server import ScriptedServer, completion
 
@@ -19,7 +16,6 @@ from fathom.models.prices import find_price
 from fathom.models.protocol import Settings
 from fathom.models.request_mode import request_modes
 from fathom.run import read_manifest, replies
-from fathom.run.inspect_tasks import asked_with_room
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps, reasons, sent_cap
 from fathom.suites.registry import get_task, suites, tasks
 from fathom.types import FathomError, Json
@@ -152,6 +148,12 @@ def test_replies_that_end_in_reasoning_name_the_option(tmp_path: Path, server: S
     ],
 )
 def test_inspect_gets_the_room_too(model: str, given: int | None, expected: dict[str, int]) -> None:
+    from inspect_ai.model import GenerateConfig, ModelName
+    from inspect_ai.model._generate_config import set_active_generate_config
+    from inspect_ai.solver import TaskState
+
+    from fathom.run.inspect_tasks import asked_with_room
+
     asked: list[object] = []
 
     async def generate(state: TaskState, **options: object) -> TaskState:

@@ -53,6 +53,9 @@ def written() -> int:
 def test_at_most_6_kb_are_written_for_a_sample(tmp_path: Path, baseline: list[str]) -> None:
     """Every write call counts: rows, index, journal, claims, write-ahead log and its copying back."""
     suite = make_suite(tmp_path, 1000)
+    # What a first run loads, Python may compile and write.
+    run(suite, "fathom/fake", out=tmp_path / "first", max_output_tokens=50, limit=1)
+    baseline.clear()
     before = written()
     run(suite, "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
     assert (written() - before) / 1000 <= 6 * 1024

@@ -65,6 +65,7 @@ def test_a_suite_of_one_length_is_refused(tmp_path: Path) -> None:
         search_length(tmp_path / "suite", "fathom/lexical", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_limits_hold_for_the_search_and_the_whole_budget_is_confirmed_once(suite: Path, tmp_path: Path) -> None:
     plans = list[Preflight]()
 

@@ -27,6 +27,7 @@ def looks_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "LOOKING_SHARE", math.inf)
 
 
+@pytest.mark.slow
 def test_it_ends_when_enough_is_there_and_the_same_call_asks_for_nothing_more(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 400)
 
@@ -66,6 +67,7 @@ def test_a_look_that_fails_is_repeated(tmp_path: Path) -> None:
     assert summary.hints[0].startswith("FAIL: it is enough")
 
 
+@pytest.mark.slow
 def test_a_model_that_is_worse_fails_before_all_is_asked(tmp_path: Path) -> None:
     suite, base = make_suite(tmp_path, 700), tmp_path / "base.parquet"
     run_by_api(suite, "fathom/lexical", tmp_path / "base")

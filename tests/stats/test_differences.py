@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from fathom.stats.differences import Differences, Resampler, gap_of, gaps_between, gaps_over, paired, pseudo_streams
 from fathom.stats.flips import flip_p_value
@@ -29,8 +29,8 @@ def p_value(draws: Floats, point: float) -> float:
 def test_p_value_of_normal_replicates_is_that_of_a_two_sided_test() -> None:
     shares = (np.arange(20_000) + 0.5) / 20_000
     for distance in (0.0, 0.5, 1.0, 1.96, 3.0):
-        draws = distance + norm.ppf(shares)
-        assert p_value(draws, distance) == pytest.approx(2 * norm.sf(distance), abs=2e-4)
+        draws = distance + scipy.stats.norm.ppf(shares)
+        assert p_value(draws, distance) == pytest.approx(2 * scipy.stats.norm.sf(distance), abs=2e-4)
         assert p_value(-draws, -distance) == pytest.approx(p_value(draws, distance))
 
 
@@ -216,6 +216,7 @@ def test_gaps_of_nearest_scores_are_those_of_each() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_a_difference_hold_the_truth_as_often_as_they_say() -> None:
     """25 questions, right or wrong, easier or harder for both; performance/coverage.py has the whole table."""
     rng, held, significant = np.random.default_rng(10), 0, 0

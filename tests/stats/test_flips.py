@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+import scipy
 
 from fathom.stats import flips
 from fathom.stats.flips import DRAWN, ENUMERATED, flip_p_value, random_signs, sign_p_value
@@ -24,8 +24,10 @@ def test_differences_of_one_size_are_the_sign_test(size: float) -> None:
     assert flip_p_value(np.array([-size] * 3)) == pytest.approx(0.25)
     assert flip_p_value(np.array([size] * 5 + [-size])) == pytest.approx(2 * 7 / 64)
     assert flip_p_value(np.array([size])) == 1
-    assert flip_p_value(np.array([size] * 60 + [-size] * 40)) == pytest.approx(2 * binom.sf(59, 100, 0.5))
-    assert flip_p_value(np.array([size] * 900 + [-size] * 700)) == pytest.approx(2 * binom.sf(899, 1600, 0.5))
+    assert flip_p_value(np.array([size] * 60 + [-size] * 40)) == pytest.approx(2 * scipy.stats.binom.sf(59, 100, 0.5))
+    assert flip_p_value(np.array([size] * 900 + [-size] * 700)) == pytest.approx(
+        2 * scipy.stats.binom.sf(899, 1600, 0.5)
+    )
 
 
 def test_sign_test() -> None:
@@ -67,7 +69,7 @@ def test_zeros_do_not_count_as_clusters() -> None:
 def test_random_signs_agree_with_the_normal_distribution(shift: float) -> None:
     """60 clusters: the sum of random signs is nearly normal, with variance sum c^2."""
     values = np.random.default_rng(4).normal(shift, 0.5, 60)
-    expected = 2 * norm.sf(abs(values.sum()) / math.sqrt(float((values**2).sum())))
+    expected = 2 * scipy.stats.norm.sf(abs(values.sum()) / math.sqrt(float((values**2).sum())))
     assert flip_p_value(values) == pytest.approx(expected, abs=0.02)
     assert flip_p_value(-values) == flip_p_value(values)
     assert flip_p_value(3 * values) == pytest.approx(flip_p_value(values), abs=1e-3)
@@ -81,14 +83,14 @@ def test_no_drawn_p_value_is_below_its_resolution() -> None:
 def test_many_clusters_use_the_normal_distribution() -> None:
     values = np.random.default_rng(5).normal(0.05, 0.5, 3000)
     observed, error = abs(float(values.sum())), math.sqrt(float((values**2).sum()))
-    assert flip_p_value(values) == pytest.approx(2 * norm.sf(observed / error), rel=1e-2)
+    assert flip_p_value(values) == pytest.approx(2 * scipy.stats.norm.sf(observed / error), rel=1e-2)
     assert flip_p_value(values + 1) < 1e-12
 
 
 def test_the_normal_distribution_is_corrected_for_steps() -> None:
     """Half a step, as for a binomial distribution: sizes 1 and 1/2 in equal numbers, sums in steps of 1."""
     values = np.array([1.0] * 330 + [-1.0] * 270 + [0.5] * 300 + [-0.5] * 300)
-    ones, halves = binom.pmf(range(601), 600, 0.5), binom.pmf(range(601), 600, 0.5)
+    ones, halves = scipy.stats.binom.pmf(range(601), 600, 0.5), scipy.stats.binom.pmf(range(601), 600, 0.5)
     # P(|X + Y / 2| >= 60) for X and Y sums of 600 signs each.
     exact = 0.0
     for first in range(601):

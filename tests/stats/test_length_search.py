@@ -67,6 +67,7 @@ def test_an_unknown_score_counts_as_the_worst_for_either_side() -> None:
     assert (unknown.money <= np.minimum(wrong.money, right.money) + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_true_place_is_rarely_excluded_at_any_look() -> None:
     """At most 5 of 100: 8 of 60 or more have a probability of 1%."""
     means = 0.1 + 0.88 / (1 + np.exp((np.log2(LENGTHS) - 12.3) / 0.3))

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from fathom.stats import flips, shared
 from fathom.stats.ranks import MaxT, holm, ranks_of
@@ -63,7 +63,7 @@ def test_what_cannot_be_compared_takes_no_rank() -> None:
 def test_the_critical_value_of_one_difference_is_that_of_a_two_sided_test() -> None:
     shares = (np.arange(20_000) + 0.5) / 20_000
     tested = MaxT()
-    (error,) = tested.add(0.1 * norm.ppf(shares)[None, :])
+    (error,) = tested.add(0.1 * scipy.stats.norm.ppf(shares)[None, :])
     assert error == pytest.approx(0.1, rel=1e-3)
     assert tested.critical() == pytest.approx(1.96, abs=5e-3)
     assert tested.critical(0.9) == pytest.approx(1.645, abs=5e-3)
@@ -74,7 +74,7 @@ def test_the_critical_value_of_independent_differences_is_that_of_sidak() -> Non
     tested = MaxT()
     tested.add(draws[:3])
     tested.add(draws[3:])
-    assert tested.critical() == pytest.approx(norm.ppf(1 - (1 - 0.95 ** (1 / 10)) / 2), abs=0.04)
+    assert tested.critical() == pytest.approx(scipy.stats.norm.ppf(1 - (1 - 0.95 ** (1 / 10)) / 2), abs=0.04)
     # Of the same difference again nothing changes.
     before = tested.critical()
     tested.add(draws[:3])

@@ -171,6 +171,7 @@ def test_what_cannot_be_computed_is_refused(ratings: Any, options: dict[str, Any
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("agreeing", [0.5, 0.9])
 def test_coverage_of_the_intervals(scale: Scale, agreeing: float) -> None:

@@ -150,6 +150,7 @@ SOME = st.sets(st.sampled_from(STATUSES), min_size=1).map(lambda some: tuple(sor
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=8)
 @given(shape=SHAPES, seed=SEEDS, share=st.sampled_from((0.05, 0.3, 1.0)), statuses=SOME)
 def test_relabelling_wrong_replies_raises_no_score(
@@ -159,6 +160,7 @@ def test_relabelling_wrong_replies_raises_no_score(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.03, 1.0])
 @pytest.mark.parametrize("status", STATUSES)
 def test_no_status_raises_a_score(status: Status, share: float) -> None:
@@ -167,6 +169,7 @@ def test_no_status_raises_a_score(status: Status, share: float) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_no_mixture_raises_a_score(seed: int) -> None:
     """Models in two modes, a task that two suites share, and rows beside the curves."""
@@ -176,6 +179,7 @@ def test_no_mixture_raises_a_score(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=5)
 @given(shape=SHAPES.map(lambda one: replace(one, partly=True, side=False)), seed=SEEDS, statuses=SOME)
 def test_relabelling_partly_right_replies_raises_no_plain_mean(

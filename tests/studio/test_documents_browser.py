@@ -62,6 +62,7 @@ def faults() -> Iterator[list[str]]:
     assert found == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_from_files_to_reviewed_documents(
     chromium: Browser, place: str, tmp_path: Path, faults: list[str], width: int, scheme: Any

@@ -474,7 +474,10 @@ def test_exports_depend_on_what_is_compared_and_on_the_measured_difficulty_only(
 
 
 @IN_BOTH
-@pytest.mark.parametrize("state", REVIEWED)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "state", [state if state == "standardised" else pytest.param(state, marks=pytest.mark.long) for state in REVIEWED]
+)
 def test_what_is_released_is_what_was_reviewed_or_the_sample_went_back(store: Store, state: Any) -> None:
     store.add_document(StudioDocument("second", "The second", "en"), SECOND)
     people = People(store, hasher=quick_hasher())

@@ -19,11 +19,13 @@ from studio_stores import fill, usual_place
 place = pytest.fixture(usual_place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "policy"),
     [
-        *(("sqlite", policy) for policy in GROUPS),
-        pytest.param("postgresql", "three", marks=pytest.mark.slow),
+        ("sqlite", "three"),
+        *(pytest.param("sqlite", policy, marks=pytest.mark.long) for policy in GROUPS if policy != "three"),
+        pytest.param("postgresql", "three", marks=pytest.mark.long),
     ],
     indirect=["place"],
 )
@@ -38,6 +40,7 @@ def test_ten_samples_are_accepted_and_every_wrong_turn_is_refused(studio: Store,
     assert audit(studio).problems == ()
 
 
+@pytest.mark.slow
 def test_three_people_with_the_policy_of_four_begin_another_round_where_nobody_can_decide(studio: Store) -> None:
     group = group_of(studio, "four", GROUPS["three"])
     assert group.work() == SAMPLES

@@ -18,7 +18,7 @@ from studio_walkers import walking
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 chromium = pytest.fixture(scope="module")(browsers)
 
 

@@ -108,7 +108,7 @@ def test_the_audit_command(call: Call, place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, NEEDS])], indirect=True
+    "place", ["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, pytest.mark.long, NEEDS])], indirect=True
 )
 def test_a_backup_is_restored(place: str, tmp_path: Path) -> None:
     made(place)

@@ -76,6 +76,7 @@ def kill_often(place: str, kills: int, actions: int) -> tuple[int, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(place: str) -> None:
     acknowledged, entries = kill_often(place, 3, 20)
     assert 60 <= acknowledged < entries

@@ -36,7 +36,7 @@ from studio_stores import usual_place
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 chromium = pytest.fixture(scope="module")(browsers)
 BASELINES = "fathom/lexical,fathom/guess"
 place = pytest.fixture(usual_place)

@@ -95,6 +95,7 @@ def refused(answer: Any) -> None:
     assert 'class="wrong"' in answer.text
 
 
+@pytest.mark.slow
 @IN_BOTH
 def test_no_writing_selecting_merging_or_editing_hands_a_fault_over(studio: Store, at: Log) -> None:
     ann = at("ann")

@@ -37,7 +37,6 @@ from made_studio import OWN
 from studio_browser import Browser, Forms
 from studio_stores import (
     DOCUMENT,
-    IN_BOTH,
     OPERATOR,
     PASSWORD,
     PEOPLE,
@@ -80,7 +79,7 @@ def browser(app: Any) -> Any:
     return lambda name: Browser(app).log_in(name)
 
 
-@IN_BOTH
+@pytest.mark.parametrize("place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 @pytest.mark.slow
 def test_the_whole_pipeline_through_forms(browser: Any, store: Store) -> None:
     ann, bo, cy, eve, ed = map(browser, ("ann", "bo", "cy", "eve", "ed"))

@@ -55,6 +55,7 @@ def solved(code: str, language: Language, problem: Problem, passages: Sequence[P
 @each_task
 @each_language
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_text_alone_gives_the_answers_of_the_facts(code: str, language: Language) -> None:
     for number in range(100):
         problem, passages, siblings = item(code, language, number)
@@ -151,6 +152,7 @@ def blind(groups: Candidates, order: Callable[[str], int], rng: Random) -> list[
 @each_task
 @each_language
 @pytest.mark.slow
+@pytest.mark.long
 def test_rules_that_do_not_read_score_no_more_than_chance(code: str, language: Language) -> None:
     family, gains, items = FAMILIES[code], dict.fromkeys(("first", "most frequent", "longest"), 0.0), 200
     for number in range(items):
