@@ -54,6 +54,7 @@ from fathom.commands.compress.study import compress_study as compress_study
 from fathom.commands.compress.validate import compress_validate as compress_validate
 from fathom.commands.convert import convert as convert
 from fathom.commands.data.fetch import data_fetch as data_fetch
+from fathom.commands.data.transcripts import data_transcripts as data_transcripts
 from fathom.commands.data.verify import data_verify as data_verify
 from fathom.commands.doctor import doctor as doctor
 from fathom.commands.draft import draft as draft

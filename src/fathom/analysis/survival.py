@@ -225,7 +225,7 @@ def _shares_kept(means: Floats, mass: Floats, numbers: NDArray[np.int64]) -> Flo
 
 def _models(rows: pl.DataFrame, unanswered: Unanswered) -> list[ModelReplies]:
     """The replies about facts, of each model."""
-    about = rows.filter(pl.any_horizontal(facet(name).is_not_null() for name in ("age", "compactions")))
+    about = rows.filter(pl.any_horizontal(facet(name).is_not_null() for name in ("age", "compactions", "quoted")))
     models = asked(about, unanswered)
     if len(about) and not models:
         raise nothing_measured(about)
