@@ -30,7 +30,7 @@ CLAUDE_CODE: list[dict[str, object]] = [
             ],
         },
     },
-    {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "/home/me/.ssh"}]}},
+    {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "/etc/me/.ssh"}]}},
     {"type": "user", "isSidechain": True, "message": {"role": "user", "content": "another agent"}},
     {"type": "user", "isMeta": True, "message": {"role": "user", "content": "a note of the program"}},
     {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"},
