@@ -24,6 +24,7 @@ from fathom.commands.analyze import analyze_position as analyze_position
 from fathom.commands.analyze import analyze_recovery as analyze_recovery
 from fathom.commands.analyze import analyze_repeats as analyze_repeats
 from fathom.commands.analyze import analyze_retention as analyze_retention
+from fathom.commands.analyze import analyze_survival as analyze_survival
 from fathom.commands.analyze import analyze_thinking as analyze_thinking
 from fathom.commands.analyze import analyze_truncation as analyze_truncation
 from fathom.commands.analyze.shared import filtered as filtered
@@ -53,6 +54,7 @@ from fathom.commands.compress.study import compress_study as compress_study
 from fathom.commands.compress.validate import compress_validate as compress_validate
 from fathom.commands.convert import convert as convert
 from fathom.commands.data.fetch import data_fetch as data_fetch
+from fathom.commands.data.transcripts import data_transcripts as data_transcripts
 from fathom.commands.data.verify import data_verify as data_verify
 from fathom.commands.doctor import doctor as doctor
 from fathom.commands.draft import draft as draft

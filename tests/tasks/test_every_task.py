@@ -25,8 +25,9 @@ from made_threads import write_cases, write_threads
 
 LENGTHS = (2048, 4096)
 # LongBench Pro's stand at lengths of their own, and have answers of many lines, as have those of the world, which begin
-# at 8k: see test_pro and test_world_tasks. The studio's samples are exported and cannot be built.
-NAMES = sorted(name for name in tasks() if not name.startswith(("pro_", "studio_", "world_")))
+# at 8k: see test_pro and test_world_tasks. Conversations have six questions each: see test_memory. The studio's samples
+# are exported and cannot be built.
+NAMES = sorted(name for name in tasks() if not name.startswith(("pro_", "studio_", "world_", "memory_")))
 # Published cases and records have the length that they have.
 PUBLISHED = {name for name, task in tasks().items() if task.gold in (("case",), ("record",))} - set(icl_tasks.GRIDS)
 

@@ -105,6 +105,10 @@ from fathom.analysis.steady import Steady as Steady
 from fathom.analysis.steady import SteadyPoint as SteadyPoint
 from fathom.analysis.steady import steady as steady
 from fathom.analysis.steady import steady_of as steady_of
+from fathom.analysis.survival import Survival as Survival
+from fathom.analysis.survival import SurvivalPoint as SurvivalPoint
+from fathom.analysis.survival import survival as survival
+from fathom.analysis.survival import survivors as survivors
 from fathom.analysis.thinking import ThinkingGain as ThinkingGain
 from fathom.analysis.thinking import thinking_gain as thinking_gain
 from fathom.analysis.truncation import Truncation as Truncation

@@ -87,6 +87,25 @@ SYSTEMS = declared(
         "Chang et al. 2023, BooookScore: incremental updating",
         (_CHUNK, Parameter("notes", "whole", "Tokens of the notes that are kept, at most.", 1024, least=16)),
     ),
+    SystemKind(
+        "memory",
+        "message after message in a small context, which is compacted when it is full, before the question is known",
+        "Packer et al. 2023, MemGPT; compaction as in coding agents",
+        (
+            Parameter(
+                "keep",
+                "name",
+                "What stays: the last messages (recent), a summary that is rewritten (summary), both (summary-recent), "
+                "the last messages with a list of facts (facts) or with a search in the older ones (recall).",
+                "summary-recent",
+                among=("recent", "summary", "summary-recent", "facts", "recall"),
+            ),
+            Parameter(
+                "context", "tokens", "Tokens of the context; by default half of the window, or 8192.", least=1024
+            ),
+            Parameter("notes", "whole", "Tokens of notes or recalled messages, at most.", 1024, least=16),
+        ),
+    ),
 )
 """Systems around a model, for ``fathom run --system``."""
 

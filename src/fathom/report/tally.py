@@ -4,7 +4,17 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from fathom.analysis import BestCandidate, CategoryScore, Counts, Filtered, GroupScore, Known, Neighbour, Repeats
+from fathom.analysis import (
+    BestCandidate,
+    CategoryScore,
+    Counts,
+    Filtered,
+    GroupScore,
+    Known,
+    Neighbour,
+    Repeats,
+    Survival,
+)
 from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
@@ -156,7 +166,7 @@ def clusters_of(questions: int | None, clusters: int | None) -> tuple[str, ...]:
     return (f"{words.several(questions, 'question')} in {words.several(clusters, 'cluster')}",)
 
 
-def rank_of(ranked: Ranked | Neighbour | BestCandidate) -> str:
+def rank_of(ranked: Ranked | Neighbour | BestCandidate | Survival) -> str:
     """A rank, or a range of ranks."""
     return str(ranked.best) if ranked.best == ranked.worst else f"{ranked.best}–{ranked.worst}"
 

@@ -179,14 +179,38 @@ def _record(sample: EvalSample) -> Record:
     return {"id": sample.id, "epoch": sample.epoch, "input": sample.input, "metadata": sample.metadata or {}}
 
 
-def _samples(log: Path, header: EvalLog) -> Iterator[EvalSample]:
+def conversations(log: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The messages of every sample of a log.
+
+    Args:
+        log: A ``.eval`` or ``.json`` log file.
+
+    Yields:
+        The name of the sample with its repeat, and its messages as Inspect writes them.
+
+    Raises:
+        FathomError: The file is missing or not an Inspect log, or Inspect is not installed.
+    """
+    require("inspect_ai")
+    from inspect_ai.log import read_eval_log
+
+    _check_archive(log)
+    try:
+        header = read_eval_log(log, header_only=True)
+        for sample in _samples(log, header, _UNREAD - {"messages", "attachments"}):
+            yield f"{sample.id}-{sample.epoch}", [message.model_dump() for message in sample.messages]
+    except Exception as error:  # see ``_part``
+        raise _unreadable(log, error) from error
+
+
+def _samples(log: Path, header: EvalLog, unread: set[str] = _UNREAD) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log, read_eval_log_samples
 
     # Inspect can stream a .eval file whose header lists its samples; a .json file would be read again for each one.
     if log.suffix == ".eval" and header.eval.dataset.sample_ids:
-        yield from read_eval_log_samples(log, all_samples_required=False, exclude_fields=_UNREAD)
+        yield from read_eval_log_samples(log, all_samples_required=False, exclude_fields=unread)
     else:
-        yield from read_eval_log(log, exclude_fields=_UNREAD).samples or []
+        yield from read_eval_log(log, exclude_fields=unread).samples or []
 
 
 def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:

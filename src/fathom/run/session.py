@@ -24,7 +24,7 @@ from fathom.printing import several
 from fathom.run.engine import Engine, Terms, ignore, unexpected_error_message
 from fathom.run.preflight import Caps
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
-from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
+from fathom.run.systems import TURN, Request, System, Task, compactions_of, split_prompt, too_long
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.serving import EARLY, UNKNOWN, RunTarget, notes_on_server, remarks_on_server
@@ -278,6 +278,9 @@ class Session:
     def _keep(self, sample: Sample, epoch: int, reply: Reply, prompt_hash: str, requests: Sequence[Reply]) -> None:
         """Price, commit and count a reply; the hash of its prompt is "" if nothing was sent."""
         cost = 0.0 if not prompt_hash else self._price(sample, requests)
+        if self._work.system is not None:
+            through = compactions_of(reply, split_prompt(sample, self._texts), str(sample.inputs.get("fact", "")))
+            sample = replace(sample, facets={**sample.facets, "compactions": through})
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._engine.stop = self._engine.stop or self._ledger.place.gone
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)

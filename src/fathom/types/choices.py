@@ -56,6 +56,7 @@ Figure: TypeAlias = Literal[
     "recovery",
     "recovery-depth",
     "recovery-steps",
+    "survival",
     "tasks",
     "task-curves",
     "length-shares",

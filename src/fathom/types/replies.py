@@ -33,6 +33,8 @@ class Reply:
         tokens_written: Prompt tokens among ``tokens_in`` that were written to the cache for a price; None if unknown.
             Not stored: the cost, which is stored, has them.
         served: Name of the model that answered as the server gives it, a space, and its fingerprint; "" if unknown.
+        compacted: For each compaction by a system around the model, the characters of the prompt's text after what it
+            took. Not stored: the facet ``compactions`` is.
     """
 
     status: Status
@@ -49,6 +51,7 @@ class Reply:
     tokens_cached: int | None = None
     tokens_written: int | None = None
     served: str = ""
+    compacted: tuple[int, ...] = ()
 
     @property
     def answered(self) -> bool:

@@ -226,6 +226,23 @@ def analyze_position(options: PositionOptions) -> "list[analysis.PositionPoint |
     return [*points, *position_contrasts(frame, seed=options.seed)]
 
 
+@study(
+    Study,
+    printing(
+        "no question of these rows is about a fact: build `memory`, or transcripts with `fathom data transcripts`"
+    ),
+)
+def analyze_survival(options: Study) -> "list[analysis.Survival | analysis.SurvivalPoint]":
+    """What survives compaction: facts still answered rightly, by age, kind and number of compactions, and the cost.
+
+    First the systems, the best first, then the points of their curves.
+    """
+    from fathom.analysis import survival, survivors
+
+    frame = study_rows(options)
+    return [*survivors(frame, seed=options.seed), *survival(frame, seed=options.seed)]
+
+
 class JudgeStudyOptions(Json):
     sources: Sources
     _: KW_ONLY

@@ -1,4 +1,4 @@
-"""Fetch the public data sets of suites from the Hugging Face hub, and verify them."""
+"""Fetch and verify public data sets of suites; write transcripts as texts."""
 
-NAMES = ("fetch", "verify")
+NAMES = ("fetch", "verify", "transcripts")
 """The commands, in the order of the help."""

@@ -18,6 +18,7 @@ from fathom.report.sections import (
     scores,
     settings,
     setups,
+    survival,
     truncation,
 )
 
@@ -33,6 +34,7 @@ SECTIONS: tuple[Section, ...] = (
     lengths.EFFECTIVE,
     hundred.SECTION,
     position.SECTION,
+    survival.SECTION,
     answers.SECTION,
     truncation.SECTION,
     ceilings.SECTION,

@@ -6,7 +6,18 @@ own making and returns one reply, with the tokens and the time of all of them.
 
 from fathom.run.systems.open import hints_of, open_system
 from fathom.run.systems.prompts import Passage, SplitPrompt, Unit, passages_of, split_prompt
-from fathom.run.systems.system import TURN, Converse, Forecasted, Request, Send, System, Task, answered_by, too_long
+from fathom.run.systems.system import (
+    TURN,
+    Converse,
+    Forecasted,
+    Request,
+    Send,
+    System,
+    Task,
+    answered_by,
+    compactions_of,
+    too_long,
+)
 
 __all__ = [
     "TURN",
@@ -20,6 +31,7 @@ __all__ = [
     "Task",
     "Unit",
     "answered_by",
+    "compactions_of",
     "hints_of",
     "open_system",
     "passages_of",

@@ -158,6 +158,7 @@ class MapReduce(_Notes):
         """Take notes until they fit, and ask over them."""
         units: Sequence[Unit] = task.prompt.units
         earlier: Reply | None = None
+        rounds = 0
         while True:
             room = _room_for_part(task, self.sent(self.notes), "")
             if narrow := self.too_narrow(room, _window(task)):
@@ -172,9 +173,9 @@ class MapReduce(_Notes):
                     return earlier
                 taken += [note] if note else []
             prompt = _answering(task, BREAK.join(taken) or _words(task).nothing)
-            over = too_long(task, prompt, "the notes with the question")
+            over, rounds = too_long(task, prompt, "the notes with the question"), rounds + 1
             if over is None:
-                return await answered_by(task.send, prompt, earlier)
+                return replace(await answered_by(task.send, prompt, earlier), compacted=(0,) * rounds)
             if not _shrinks(sum(map(len, taken)), sum(len(unit.text) for unit in units)):
                 return followed_by(earlier, over)  # notes on the notes would take request after request
             units = [Unit("", text + BREAK) for text in taken]
@@ -238,7 +239,8 @@ class Compaction(_Notes):
         prompt = _answering(task, kept or words.nothing)
         if over := too_long(task, prompt, "the notes with the question"):
             return followed_by(earlier, over)
-        return await answered_by(task.send, prompt, earlier)
+        after = tuple(sum(map(len, parts[number:])) for number in range(1, len(parts) + 1))
+        return replace(await answered_by(task.send, prompt, earlier), compacted=after)
 
 
 def _asking(task: Task, opening: str, text: str, closing: str, notes: int) -> str:

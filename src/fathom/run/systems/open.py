@@ -6,6 +6,7 @@ from fathom.extend.methods import AGENT, WHOLE, Method
 from fathom.plugins.extras import require
 from fathom.run.systems.agent import Agent
 from fathom.run.systems.embeddings import WORDS, by_embeddings
+from fathom.run.systems.memory import WAYS, Memory
 from fathom.run.systems.notes import Compaction, MapReduce
 from fathom.run.systems.retrieval import Retrieval
 from fathom.run.systems.system import System
@@ -37,6 +38,8 @@ def open_system(
         return MapReduce(_tokens(method, "chunk"), method.whole("notes"), sent)
     if method.name == "compaction":
         return Compaction(_tokens(method, "chunk"), method.whole("notes"), sent)
+    if method.name == "memory":
+        return Memory(WAYS[str(method["keep"])], _tokens(method, "context"), method.whole("notes"), sent)
     chosen = Retrieval(method.whole("top"), method.whole("passage"))
     return chosen if embed is None else Retrieval(chosen.top, chosen.passage, embed)
 

@@ -134,6 +134,19 @@ def _known(first: int | None, second: int | None) -> int | None:
     return None if first is None and second is None else (first or 0) + (second or 0)
 
 
+def compactions_of(reply: Reply, prompt: SplitPrompt, fact: str) -> int:
+    """How often a part of the text was compacted before the answer.
+
+    Args:
+        reply: The reply of a system.
+        prompt: The prompt that it was given.
+        fact: The part, or its beginning; "" for the beginning of the text.
+    """
+    text = "".join(unit.heading + unit.text for unit in prompt.units)
+    after = len(text) - max(0, text.rfind(fact)) - len(fact) if fact else len(text)
+    return sum(after >= rest for rest in reply.compacted)
+
+
 def too_long(task: Task, prompt: str, words: str, cap: int | None = None) -> Reply | None:
     """The reply to a prompt that exceeds the window; None if it does not.
 

@@ -1,0 +1,317 @@
+"""What survives compaction: the share of facts still answered rightly, by age, kind and number of compactions.
+
+A fact is a question with the facets ``kind``, ``age`` (tokens between the fact and the question) or ``compactions``
+(how often a system around the model compacted the fact; 0 without such a system). Each is asked once, at one age, so
+that a share at an age or a number of compactions is a mean over questions; no question is followed over time. Questions
+of one conversation are resampled together.
+
+Over compactions, a system that keeps the share q of its facts at each has the scores s q^c after c of them, where s is
+its score on facts that were not compacted. ``kept`` is the q at which these scores have the observed sum.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fathom.analysis.questions import ModelReplies, asked
+from fathom.analysis.ranking import ranking_of_questions
+from fathom.stats.columns import facet
+from fathom.stats.differences import PAIRED_REPLICATES
+from fathom.stats.intervals import (
+    Floats,
+    Interval,
+    clusters_of,
+    interval_at,
+    interval_of,
+    resampled_means,
+    resampled_sums,
+)
+from fathom.stats.outcomes import Unanswered, nothing_measured
+from fathom.stats.ranks import MaxT
+from fathom.stats.shared import SharedScores, TaskScores
+
+By: TypeAlias = Literal["all", "age", "kind", "compactions"]
+FACETS: tuple[By, ...] = ("age", "kind", "compactions")
+_Group: TypeAlias = str | tuple[int, int]
+SHORT = 1024
+"""Tokens up to which facts are of one group; groups of older facts are twice as wide as those before."""
+_STEPS = 50
+"""Halvings in the search for the share that is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurvivalPoint:
+    """The facts of one group, and how many of them one system still answers rightly.
+
+    Attributes:
+        by: What groups are made by: ``age``, ``kind`` or ``compactions``; ``all`` for all facts.
+        group: The kind; "" for groups of numbers.
+        low: The smallest age in tokens, or number of compactions, of the group; 0 for kinds.
+        high: The largest.
+        score: Mean score of their questions, in [0, 1].
+        interval: Its 95% interval.
+        tokens_in: Mean prompt tokens of a question, over all requests; None if unknown.
+        cost: Mean cost of a question in US dollars; None if unknown.
+        questions: Number of questions.
+        clusters: Number of conversations.
+    """
+
+    model: str
+    variant: str
+    by: By
+    group: str
+    low: int
+    high: int
+    score: float
+    interval: Interval
+    tokens_in: float | None
+    cost: float | None
+    questions: int
+    clusters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """One system over all facts, with what it costs.
+
+    Attributes:
+        score: Mean score over questions, in [0, 1].
+        interval: Its 95% interval.
+        best: Best rank of its range, from 1; ranges hold for all systems together.
+        worst: Worst rank of its range.
+        difference: The score minus that of the first system, over the questions of both; None without any.
+        difference_interval: An interval that holds for the differences of all systems together, 95%; None without one.
+        kept: Share of facts that each compaction keeps; None if all facts were compacted, or none was.
+        kept_interval: Its 95% interval; None if that is.
+        compactions: Mean number of compactions that a fact went through.
+        tokens_in: Mean prompt tokens of a question, over all requests; None if unknown.
+        tokens_out: Mean tokens of the replies; None if unknown.
+        cost: Mean cost of a question in US dollars; None if unknown.
+        questions: Number of questions.
+        clusters: Number of conversations.
+    """
+
+    model: str
+    variant: str
+    score: float
+    interval: Interval
+    best: int
+    worst: int
+    difference: float | None
+    difference_interval: Interval | None
+    kept: float | None
+    kept_interval: Interval | None
+    compactions: float
+    tokens_in: float | None
+    tokens_out: float | None
+    cost: float | None
+    questions: int
+    clusters: int
+
+
+def survival(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[SurvivalPoint]:
+    """The share of facts that are answered rightly, by age, kind and number of compactions.
+
+    Returns:
+        Points by model, as the rows name them, then by what they are grouped by, and by group, ascending; empty if no
+        question is about a fact.
+
+    Raises:
+        FathomError: No question about a fact has a score.
+    """
+    points = []
+    for model in _models(rows, unanswered):
+        facts = model.about.select(*(facet(name).alias(name) for name in FACETS))
+        numbers = {by: [_bin(number, by) for number in _numbers(facts[by])] for by in ("age", "compactions")}
+        points += _points(model, "all", [""] * len(facts), seed)
+        points += _points(model, "age", numbers["age"], seed)
+        points += _points(model, "kind", facts["kind"].to_list(), seed)
+        points += _points(model, "compactions", numbers["compactions"], seed)
+    return points
+
+
+def survivors(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Survival]:
+    """Systems by the share of facts that they still answer rightly, the highest first.
+
+    Returns:
+        The systems; empty if no question is about a fact.
+
+    Raises:
+        FathomError: No question about a fact has a score.
+    """
+    models = {(model.model, model.variant): model for model in _models(rows, unanswered)}
+    ranked = ranking_of_questions(models.values(), seed=seed)
+    ordered = [models[place.model, place.variant] for place in ranked]
+    made = []
+    for model, place, (difference, bounds) in zip(ordered, ranked, _differences(ordered, seed), strict=True):
+        compactions = _compactions(model)
+        groups = list(model.about["cluster"])
+        kept, kept_interval = share_kept(model.means, compactions, groups, seed)
+        means = _used(model, model.about["name"])
+        made.append(
+            Survival(
+                model=model.model,
+                variant=model.variant,
+                score=place.mean,
+                interval=place.interval,
+                best=place.best,
+                worst=place.worst,
+                difference=difference,
+                difference_interval=bounds,
+                kept=kept,
+                kept_interval=kept_interval,
+                compactions=float(compactions.mean()),
+                tokens_in=means[0],
+                tokens_out=means[1],
+                cost=means[2],
+                questions=len(groups),
+                clusters=len(set(groups)),
+            )
+        )
+    return made
+
+
+def share_kept(
+    scores: Floats, compactions: NDArray[np.int64], groups: Sequence[str], seed: int = 0
+) -> tuple[float | None, Interval | None]:
+    """The share of facts that each compaction keeps, with its 95% interval.
+
+    Args:
+        scores: Score of each fact, in [0, 1].
+        compactions: How often each was compacted.
+        groups: The conversation of each.
+        seed: Seed of the interval (Bayesian bootstrap over conversations).
+
+    Returns:
+        Both None if all facts were compacted, or none was, or those that were not are never right.
+    """
+    numbers = np.unique(compactions)
+    later = numbers > 0
+    if later.all() or not later.any():
+        return None, None
+    table = np.where(compactions[:, None] == numbers, scores[:, None], np.nan)
+    table = np.column_stack([table, np.where(compactions > 0, scores, np.nan)])
+    clusters = clusters_of(table, groups)
+    sums = resampled_sums(clusters, seed)
+    point = _shares_kept(clusters.means[None, :], clusters.counts.sum(axis=0)[None, :], numbers)[0]
+    if math.isnan(point):
+        return None, None
+    return float(point), interval_of(_shares_kept(sums.means(seed), sums.mass, numbers), float(point))
+
+
+def _shares_kept(means: Floats, mass: Floats, numbers: NDArray[np.int64]) -> Floats:
+    """The share that is kept, in each replicate; NaN where facts without compaction are never right.
+
+    Args:
+        means: Mean scores by number of compactions, 0 first, then that of all compacted facts; replicates x columns.
+        mass: Weights of the same columns.
+        numbers: The numbers of compactions, ascending.
+    """
+    fresh, compacted, powers = means[:, 0], means[:, -1], numbers[1:].astype(np.float64)
+    weights = mass[:, 1:-1] / mass[:, 1:-1].sum(axis=1, keepdims=True)
+    low, high = np.zeros(len(means)), np.ones(len(means))
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        is_more = fresh * (weights * middle[:, None] ** powers).sum(axis=1) < compacted
+        low, high = np.where(is_more, middle, low), np.where(is_more, high, middle)
+    return np.where(fresh > 0, (low + high) / 2, math.nan)
+
+
+def _models(rows: pl.DataFrame, unanswered: Unanswered) -> list[ModelReplies]:
+    """The replies about facts, of each model."""
+    about = rows.filter(pl.any_horizontal(facet(name).is_not_null() for name in ("age", "compactions", "quoted")))
+    models = asked(about, unanswered)
+    if len(about) and not models:
+        raise nothing_measured(about)
+    return models
+
+
+def _numbers(column: pl.Series) -> list[int | None]:
+    return column.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False).to_list()
+
+
+def _compactions(model: ModelReplies) -> NDArray[np.int64]:
+    column = model.about.select(facet("compactions").alias("compactions"))["compactions"]
+    return np.array([number or 0 for number in _numbers(column)], dtype=np.int64)
+
+
+def _bin(value: int | None, by: str) -> tuple[int, int] | None:
+    """The group of an age or of a number of compactions: its ends double."""
+    if by == "age":
+        if value is None:
+            return None
+        high = SHORT
+        while value >= high:
+            high *= 2
+        return (0 if high == SHORT else high // 2), high
+    value = value or 0
+    low = 1 << max(0, value.bit_length() - 1)
+    return (0, 0) if value == 0 else (low, 2 * low - 1)
+
+
+def _points(model: ModelReplies, by: By, groups: Sequence[_Group | None], seed: int) -> list[SurvivalPoint]:
+    """The points of one model; all of its groups are resampled together."""
+    present = sorted({group for group in groups if group is not None})
+    if not present or (by == "compactions" and present == [(0, 0)]):
+        return []
+    at = np.array([-1 if group is None else present.index(group) for group in groups])
+    table = np.where(at[:, None] == np.arange(len(present)), model.means[:, None], np.nan)
+    clusters = clusters_of(table, list(model.about["cluster"]))
+    draws = resampled_means(clusters, seed, replicates=model.replicates(clusters))
+    points = []
+    for column, group in enumerate(present):
+        low, high = group if isinstance(group, tuple) else (0, 0)
+        score, counts = float(clusters.means[column]), clusters.counts[:, column]
+        used = _used(model, model.about["name"].filter(at == column))
+        points.append(
+            SurvivalPoint(
+                model=model.model,
+                variant=model.variant,
+                by=by,
+                group=group if isinstance(group, str) else "",
+                low=low,
+                high=high,
+                score=score,
+                interval=interval_at(clusters, draws, column, score),
+                tokens_in=used[0],
+                cost=used[2],
+                questions=int(counts.sum()),
+                clusters=int((counts > 0).sum()),
+            )
+        )
+    return points
+
+
+def _used(model: ModelReplies, names: pl.Series) -> tuple[float | None, float | None, float | None]:
+    """Mean tokens in and out, and mean cost, of some questions."""
+    own = model.ended.filter(pl.col("name").is_in(names.implode()))
+    used: tuple[float | None, float | None, float | None] = own.select(
+        pl.col("tokens_in", "tokens_out", "cost").mean()
+    ).row(0)
+    return used
+
+
+def _differences(models: Sequence[ModelReplies], seed: int) -> list[tuple[float | None, Interval | None]]:
+    """The differences to the first model, with intervals that hold together."""
+    tables = [
+        {"": TaskScores(tuple(model.about["name"]), tuple(model.about["cluster"]), (0,), model.means[:, None])}
+        for model in models
+    ]
+    shared, tested = SharedScores(tables, seed, PAIRED_REPLICATES), MaxT()
+    errors: dict[tuple[int, int], float] = {}
+    for pair in combinations(range(len(models)), 2):  # of all pairs: which one is the first is seen in the scores
+        if (noise := shared.noise(*pair)) is not None:
+            errors[pair] = float(tested.add(noise[None, :])[0])
+    made: list[tuple[float | None, Interval | None]] = [(0.0, None)] * min(1, len(models))
+    for place in range(1, len(models)):
+        gap, reach = shared.gap(place, 0), tested.critical() * errors.get((0, place), math.nan)
+        middle = gap[0].difference if gap else None
+        bounds = None if middle is None else Interval(max(-1.0, middle - reach), min(1.0, middle + reach))
+        made.append((middle, bounds))
+    return made

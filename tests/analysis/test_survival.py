@@ -1,0 +1,102 @@
+"""Facts that survive: groups, the share that each compaction keeps, ranks, coverage where the truth is known."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import numpy as np
+import pytest
+
+from fathom.analysis import survival, survivors
+from fathom.analysis.survival import share_kept
+from fathom.rows.schema import to_frame
+from fathom.types import Row
+
+
+def rows_of(variant: str, kept: float, rng: Random, *, conversations: int = 30, fresh: float = 1.0) -> list[Row]:
+    """Rows of a system that keeps a share of its facts at each compaction, eight facts in each conversation."""
+    rows = []
+    for item in range(conversations):
+        for question in range(8):
+            compactions = question // 2
+            right = rng.random() < fresh * kept**compactions
+            rows.append(
+                Row(
+                    suite="memory",
+                    task="memory_facts",
+                    item=f"i{item}",
+                    sample=f"i{item}/q{question}",
+                    model="m",
+                    variant=variant,
+                    length=8192,
+                    value=float(right),
+                    valid=True,
+                    tokens_in=1000 + 100 * compactions,
+                    cost=0.01,
+                    facets={
+                        "kind": "rule" if question % 2 else "date",
+                        "age": 900 << compactions,
+                        "compactions": compactions,
+                    },
+                )
+            )
+    return rows
+
+
+def test_facts_are_grouped_by_age_kind_and_number_of_compactions() -> None:
+    points = survival(to_frame(rows_of("a", 0.5, Random(1))))
+    by = {name: [point for point in points if point.by == name] for name in ("all", "age", "kind", "compactions")}
+    assert [(point.low, point.high) for point in by["age"]] == [(0, 1024), (1024, 2048), (2048, 4096), (4096, 8192)]
+    assert [point.group for point in by["kind"]] == ["date", "rule"]
+    assert [(point.low, point.high) for point in by["compactions"]] == [(0, 0), (1, 1), (2, 3)]
+    assert [point.questions for point in by["compactions"]] == [60, 60, 120]
+    assert by["all"][0].questions == 240
+    assert by["all"][0].clusters == 30
+    for point in points:
+        assert point.interval.low <= point.score <= point.interval.high
+    assert [point.tokens_in for point in by["compactions"]] == [1000, 1100, 1250]
+
+
+def test_systems_are_ranked_with_what_they_cost() -> None:
+    rng = Random(2)
+    rows = [*rows_of("low", 0.3, rng), *rows_of("high", 0.95, rng), *rows_of("same", 0.95, rng)]
+    first, second, last = survivors(to_frame(rows))
+    assert {first.variant, second.variant} == {"high", "same"}
+    assert (first.best, first.worst, second.best, second.worst) == (1, 2, 1, 2)
+    assert (last.variant, last.best, last.worst) == ("low", 3, 3)
+    assert last.difference_interval is not None
+    assert last.difference_interval.high < 0
+    assert second.difference_interval is not None
+    assert second.difference_interval.high > 0
+    assert first.cost == pytest.approx(0.01)
+    assert first.compactions == 1.5
+    assert first.kept_interval is not None
+    assert first.kept_interval.low < 0.95 < first.kept_interval.high
+
+
+def test_rows_without_facts_have_no_survival() -> None:
+    rows = [Row(suite="s", task="t", item="i", sample="i@1", model="m", length=8192, value=1.0, valid=True)]
+    assert survival(to_frame(rows)) == []
+    assert survivors(to_frame(rows)) == []
+
+
+def test_without_compactions_nothing_is_said_of_them() -> None:
+    rows = [row for row in rows_of("a", 1.0, Random(3)) if json.loads(json.dumps(dict(row.facets)))["compactions"] == 0]
+    (system,) = survivors(to_frame(rows))
+    assert (system.kept, system.kept_interval) == (None, None)
+    assert not [point for point in survival(to_frame(rows)) if point.by == "compactions"]
+
+
+def test_the_share_that_is_kept_is_covered_as_often_as_its_interval_says() -> None:
+    rng, covered, runs = np.random.default_rng(4), 0, 200
+    compactions = np.tile(np.arange(8), 25)
+    groups = [str(conversation) for conversation in np.repeat(np.arange(25), 8)]
+    for run in range(runs):
+        kept = (0.6, 0.8, 0.95)[run % 3]
+        luck = np.repeat(rng.normal(0, 0.05, 25), 8)  # of a conversation
+        scores = (rng.random(200) < np.clip(0.9 * (kept + luck) ** compactions, 0, 1)).astype(float)
+        _, interval = share_kept(scores, compactions, groups)
+        assert interval is not None
+        covered += interval.low <= kept <= interval.high
+    assert covered >= 0.92 * runs

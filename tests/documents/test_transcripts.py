@@ -1,0 +1,193 @@
+"""Transcripts of agents as texts, and the user's questions about them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from engine_calls import configure, run
+from fathom.analysis import survival, survivors
+from fathom.api import data_transcripts
+from fathom.rows import rows_from_run
+from fathom.suites.build import build
+from fathom.suites.suitefile import open_suite
+from fathom.types import FathomError
+
+CLAUDE_CODE: list[dict[str, object]] = [
+    {"type": "summary", "summary": "A title", "leafUuid": "x"},
+    {"type": "user", "message": {"role": "user", "content": "The port is 8123. My key is sk-abcdefghij0123456789."}},
+    {
+        "type": "assistant",
+        "message": {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "never shown"},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "name": "Bash", "input": {"command": "rm -rf $HOME; <script>alert(1)</script>"}},
+            ],
+        },
+    },
+    {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "/etc/me/.ssh"}]}},
+    {"type": "user", "isSidechain": True, "message": {"role": "user", "content": "another agent"}},
+    {"type": "user", "isMeta": True, "message": {"role": "user", "content": "a note of the program"}},
+    {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"},
+    {"type": "user", "isCompactSummary": True, "message": {"role": "user", "content": "Summary: the port is 8123."}},
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Going on."}]}},
+]
+OPENAI = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "The site is led by Petra Brand."}, {"type": "image_url"}]},
+    {"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": '{"q": 1}'}}], "content": None},
+    {"role": "tool", "content": "nothing found"},
+]
+
+
+def lines(path: Path, entries: list[dict[str, object]]) -> Path:
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), encoding="utf-8")
+    return path
+
+
+def test_a_session_of_claude_code_is_a_text_of_its_messages(tmp_path: Path) -> None:
+    session = lines(tmp_path / "session.jsonl", CLAUDE_CODE)
+    (record,) = data_transcripts([session], out=tmp_path / "whole")
+    assert record == {"text": "session.txt", "messages": 5, "compactions": 1}
+    text = (tmp_path / "whole" / "session.txt").read_text("utf-8")
+    assert text.startswith("[Message 1]\nUser: The port is 8123.")
+    assert "rm -rf $HOME; <script>alert(1)</script>" in text
+    for hidden in ("never shown", "another agent", "a note of the program", "A title", "sk-abcdefghij"):
+        assert hidden not in text
+
+
+def test_only_what_the_model_saw_at_the_end_can_be_asked_about(tmp_path: Path) -> None:
+    session = lines(tmp_path / "session.jsonl", CLAUDE_CODE)
+    data_transcripts([session], out=tmp_path / "last", last=True)
+    text = (tmp_path / "last" / "session.txt").read_text("utf-8")
+    assert text == "[Message 1]\nUser: Summary: the port is 8123.\n\n[Message 2]\nAssistant: Going on."
+
+
+@pytest.mark.parametrize("form", ["list", "object", "lines", "conversations"])
+def test_openai_messages_are_read_in_every_form(tmp_path: Path, form: str) -> None:
+    path = tmp_path / ("chat.jsonl" if form in ("lines", "conversations") else "chat.json")
+    if form == "lines":
+        lines(path, OPENAI)  # type: ignore[arg-type]
+    elif form == "conversations":
+        lines(path, [{"messages": OPENAI}, {"messages": OPENAI}])
+    else:
+        path.write_text(json.dumps(OPENAI if form == "list" else {"messages": OPENAI}), encoding="utf-8")
+    records = data_transcripts([path], out=tmp_path / "texts")
+    names = ["chat-1.txt", "chat-2.txt"] if form == "conversations" else ["chat.txt"]
+    assert [record["text"] for record in records] == names
+    text = (tmp_path / "texts" / names[0]).read_text("utf-8")
+    assert "User: The site is led by Petra Brand.\n[image]" in text
+    assert 'Assistant: [calls find] {"q": 1}' in text
+    assert text.endswith("Tool: nothing found")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "cannot be read"), ("{}\n", "no messages"), ('{"role": "user"}\n[', "line 2"), ("[" * 100_000, "cannot be")],
+)
+def test_what_is_no_transcript_is_refused_with_what_is_expected(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(FathomError, match=message):
+        data_transcripts([path], out=tmp_path / "texts")
+    assert not (tmp_path / "texts").exists()
+
+
+def test_texts_are_not_written_into_a_folder_with_files_nor_over_each_other(tmp_path: Path) -> None:
+    session = lines(tmp_path / "session.jsonl", CLAUDE_CODE)
+    with pytest.raises(FathomError, match="exists already"):
+        data_transcripts([session], out=tmp_path)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(FathomError, match="rename one"):
+        data_transcripts([session, lines(tmp_path / "other" / "session.jsonl", CLAUDE_CODE)], out=tmp_path / "texts")
+
+
+@pytest.mark.parametrize("suffix", [".eval", ".json"])
+def test_messages_of_inspect_logs_are_read(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("inspect_ai")
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
+    from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
+
+    messages: list[ChatMessage] = [
+        ChatMessageUser(content="The port is 8123. " * 100),
+        ChatMessageAssistant(content="Noted."),
+    ]
+    sample = EvalSample(id="a/b", epoch=1, input="x", target="y", messages=messages)
+    spec = EvalSpec(
+        created="2025-07-01T00:00:00+00:00", task="t", model="m", dataset=EvalDataset(), config=EvalConfig()
+    )
+    log = tmp_path / f"log{suffix}"
+    write_eval_log(EvalLog(status="success", eval=spec, samples=[sample]), str(log))
+    (record,) = data_transcripts([log], out=tmp_path / "texts")
+    assert record == {"text": "log-a-b-1.txt", "messages": 2, "compactions": 0}
+    text = (tmp_path / "texts" / "log-a-b-1.txt").read_text("utf-8")
+    assert text.count("The port is 8123.") == 100
+    assert text.endswith("Assistant: Noted.")
+
+
+def test_frozen_contexts_are_asked_and_their_facts_survive_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
+    filler = [{"role": "user", "content": f"Line {n} says nothing about it. " * 12} for n in range(30)]
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([OPENAI[1], *filler]), encoding="utf-8")
+    data_transcripts([path], out=tmp_path / "texts")
+    table = tmp_path / "questions.csv"
+    with table.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows(
+            [
+                ("document", "question", "answer", "evidence", "kind"),
+                ("chat.txt", "Who leads the site?", "Petra Brand", "The site is led by Petra Brand.", "name"),
+                ("chat.txt", "What was never said?", "Nothing", "", ""),
+            ]
+        )
+    wanted = configure(
+        "memory_transcript",
+        corpus=[str(tmp_path / "texts")],
+        questions=[str(table)],
+        lengths=(8192,),
+        tokenizer="words",
+    )
+    suite = build(wanted, tmp_path / "suite").folder
+    first, second = sorted(open_suite(suite).samples(), key=lambda sample: sample.item)
+    assert (first.facets["kind"], first.facets["quoted"], second.facets["quoted"]) == ("name", True, False)
+    assert 1500 < int(first.facets["age"]) < first.tokens < 8192
+    values = {}
+    for keep in ("recent", "recall"):
+        out = tmp_path / keep
+        run(suite, "fathom/lexical", out=out, system=f"memory?keep={keep}&context=1024&notes=256")
+        rows = rows_from_run(out)
+        values[keep] = dict(rows.select("sample", "value").iter_rows())[first.id]
+        (system,) = survivors(rows)
+        assert system.questions == 2
+        assert {point.by for point in survival(rows)} == {"all", "age", "kind", "compactions"}
+    assert values == {"recent": 0.0, "recall": 1.0}
+
+
+def test_a_suites_own_questions_can_be_asked_about_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
+    wanted = configure("memory", lengths=(4096,), items=1, languages=("en",), tokenizer="words")
+    suite = build(wanted, tmp_path / "suite").folder
+    samples = list(open_suite(suite).samples())
+    path = tmp_path / "memory_facts-en-0000.json"
+    kept = str(samples[0].inputs["fact"])
+    path.write_text(json.dumps([{"role": "user", "content": f"Summary: {kept}"}]), encoding="utf-8")
+    data_transcripts([path], out=tmp_path / "texts", suite=suite)
+    with (tmp_path / "texts" / "questions.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 6
+    assert sorted(row["evidence"] for row in rows) == [""] * 5 + [kept]
+    asked = configure(
+        "memory_transcript",
+        corpus=[str(tmp_path / "texts" / "memory_facts-en-0000.txt")],
+        questions=[str(tmp_path / "texts" / "questions.csv")],
+        lengths=(4096,),
+        tokenizer="words",
+    )
+    assert len(list(open_suite(build(asked, tmp_path / "asked").folder).samples())) == 6
