@@ -93,7 +93,9 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
         if name.startswith("studio_"):  # they are exported, not built
             continue
         own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
-        longer = name.startswith(("world_", "graphwalks_", "mrcr_", "ruler_", "nolima_", "babilong_", "aa_lcr"))
+        longer = name.startswith(
+            ("world_", "graphwalks_", "mrcr_", "ruler_", "nolima_", "babilong_", "longproc_", "aa_lcr")
+        )
         # These know how many tokens their pieces take at least in tokenizers of models.
         own = {
             "length": 8192 if longer else 2048,

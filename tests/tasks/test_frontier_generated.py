@@ -21,7 +21,7 @@ from fathom.types import Sample
 from frontier_solvers import solver_of
 
 LENGTHS = (4096, 16384)
-SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong")
+SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc")
 TASKS = [
     task for suite in SUITES for task in get_suite(suite).tasks if get_task(task).gold == () and "published" not in task
 ]
@@ -106,7 +106,17 @@ def test_every_length_is_filled_and_asks_the_same(prompts: Mapping[str, list[tup
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["graphwalks_bfs", "graphwalks_parents", "ruler_niah_multikey_2", "ruler_cwe", "mrcr_8"]
+    "name",
+    [
+        "graphwalks_bfs",
+        "graphwalks_parents",
+        "ruler_niah_multikey_2",
+        "ruler_cwe",
+        "mrcr_8",
+        "longproc_path",
+        "longproc_tom",
+        "longproc_countdown",
+    ],
 )
 def test_a_longer_prompt_has_all_pieces_of_a_shorter_one_in_their_order(
     prompts: Mapping[str, list[tuple[Sample, str]]], name: str
