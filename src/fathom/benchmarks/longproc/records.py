@@ -57,6 +57,7 @@ class Page(TypedDict):
     task_description: Filled
     gt: Filled
     tsv_header: Filled
+    task_id: NotRequired[str]
     filtering_instruction: NotRequired[str]
     file: NotRequired[str]
 
@@ -119,9 +120,8 @@ def read_page(record: Mapping[str, object], where: str) -> Document:
         raise BadRowError(f"the page {fields['html_path']!r} is not there; copy the folder `webpage` next to the table")
     asked = f"{fields['task_description']}{fields.get('filtering_instruction', '')}"
     text = path.read_text("utf-8", "replace")
-    return _document(
-        where, "html_to_tsv", text, fields["gt"], topic=fields["task_topic"], asked=asked, header=fields["tsv_header"]
-    )
+    named = {"topic": fields["task_topic"], "header": fields["tsv_header"], "record": fields.get("task_id", "")}
+    return _document(where, "html_to_tsv", text, fields["gt"], asked=asked, **named)
 
 
 def _document(where: str, kind: str, text: str, gold: str, **asked: str | int) -> Document:
