@@ -9,6 +9,8 @@ from collections.abc import Callable
 from fathom.benchmarks.babilong.tasks import NUMBERS
 from fathom.benchmarks.longproc.puzzles import solution
 from fathom.benchmarks.nolima.tasks import LINKS
+from fathom.benchmarks.oolong.messages import SUBJECTS
+from fathom.benchmarks.oolong.tasks import RELATIONS
 
 LAST = {
     name: number
@@ -141,6 +143,25 @@ def countdown(prompt: str) -> str:
     return "\n".join(("<Solution>", *(equations or ()), "</Solution>"))
 
 
+def oolong(prompt: str) -> str:
+    context, _, question = prompt.rpartition("\n\nConsider only ")
+    subject_of = {text: subject for subject, texts in SUBJECTS["en"].items() for text in texts}
+    messages = re.findall(r"^Date: (\S+) \|\| User: (\d+) \|\| Message: [^,]+, (.*)\.$", context, re.MULTILINE)
+    (asked,) = re.findall(r"^the messages of the (?:users|dates) ([\d, -]+)\.", question)
+    kept = [(day, user, subject_of[text]) for day, user, text in messages if {day, user} & set(asked.split(", "))]
+    if "most frequent" in question:
+        column = ("date", "user", "subject").index(re.findall(r"Which (\w+) is", question)[0])
+        about = re.findall(r"among messages about (\w+)", question)
+        counts = Counter(message[column] for message in kept if not about or message[2] in about)
+        return f"Answer: {counts.most_common(1)[0][0] if counts else 'none'}"
+
+    options = re.findall(r"are about (\w+)(?: and of (?:user )?([\d-]+))?", question)
+    first, *rest = (
+        sum(about == subject and (not of or of in (day, user)) for day, user, about in kept) for subject, of in options
+    )
+    return f"Answer: {RELATIONS[(first < rest[0]) + 2 * (first == rest[0])] if rest else first}"
+
+
 def solver_of(task: str) -> Callable[[str], str]:
     """The reader of a task."""
     special = {
@@ -151,5 +172,12 @@ def solver_of(task: str) -> Callable[[str], str]:
         "longproc_tom": tom,
         "longproc_countdown": countdown,
     }
-    families = {"graphwalks": graphwalks, "mrcr": mrcr, "ruler": retrieval, "babilong": babilong, "nolima": nolima}
+    families = {
+        "graphwalks": graphwalks,
+        "mrcr": mrcr,
+        "ruler": retrieval,
+        "babilong": babilong,
+        "nolima": nolima,
+        "oolong": oolong,
+    }
     return special.get(task) or families[task.partition("_")[0]]

@@ -17,13 +17,14 @@ NEEDLES = (2, 4, 8)
 
 
 def write_frontier(folder: Path, count: int = 4) -> Path:
-    """Records of MRCR (OpenAI's and Google's), Graphwalks, BABILong, AA-LCR and LongProc, in a folder."""
+    """Records of MRCR (OpenAI's and Google's), Graphwalks, BABILong, AA-LCR, LongProc and Oolong, in a folder."""
     write_mrcr(folder / "openai--mrcr", count)
     write_google(folder / "google", count)
     write_graphwalks(folder / "openai--graphwalks", count)
     write_babilong(folder / "babilong", count)
     write_aa_lcr(folder / "ArtificialAnalysis--AA-LCR", count)
     write_longproc(folder / "longproc_data", count)
+    write_oolong(folder / "oolongbench", count)
     return folder
 
 
@@ -176,3 +177,43 @@ def write_longproc(folder: Path, count: int) -> None:
         path = folder / kind / f"{kind}_0.5k.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(rows))
+
+
+def write_oolong(folder: Path, count: int) -> None:
+    golds = [
+        ("[3]", "NUMERIC"),
+        ("['spam']", "LABEL"),
+        ("[datetime.date(2024, 3, 5)]", "DATE"),
+        ("['less common than']", "X"),
+    ]
+    synth = [
+        {
+            "id": number,
+            "context_len": 1024,
+            "dataset": "spam",
+            "context_window_text": f"Messages.\nDate: Mar 05, 2024 || User: {number} || Instance: a prize.",
+            "context_window_text_with_labels": "...",
+            "question": f"What of {number}? Answer in the form 'Answer: ...'.",
+            "task_group": "counting",
+            "task": "TASK_TYPE.ANY",
+            "answer": golds[number % 4][0],
+            "answer_type": f"ANSWER_TYPE.{golds[number % 4][1]}",
+            "num_labels": 2,
+            "context_window_id": number,
+        }
+        for number in range(count)
+    ]
+    real = [
+        {
+            "id": f"r{number}",
+            "context_window_id": f"w{number}",
+            "context_window_text": f"Sam rolls a {number}.",
+            "question": f"What is rolled in {number}? Return it in \\boxed{{}}.",
+            "answer": ["84", "Shield, Light", "Vex", "7"][number % 4],
+            "question_type": "rolls",
+        }
+        for number in range(count)
+    ]
+    for name, rows in (("oolong-synth", synth), ("oolong-real", real)):
+        (folder / name).mkdir(parents=True)
+        polars.DataFrame(rows).write_parquet(folder / name / "test-00000-of-00001.parquet")

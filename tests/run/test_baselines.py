@@ -62,7 +62,17 @@ KINDS: dict[str, AnswerKind] = {
 WORDS = ("words", "summary")
 # Tasks of Ada-LEval have texts of their own (see test_ada_baselines.py), and so have published records. What follows
 # the words of its benchmark is read by exact readers (see test_frontier_generated.py and test_world_tasks.py).
-ASKED_OTHERWISE = ("studio_", "mrcr_", "graphwalks_", "ruler_", "nolima_", "babilong_", "longproc_", "world_")
+ASKED_OTHERWISE = (
+    "studio_",
+    "mrcr_",
+    "graphwalks_",
+    "ruler_",
+    "nolima_",
+    "babilong_",
+    "longproc_",
+    "oolong_",
+    "world_",
+)
 OF_ANY_TEXT = sorted(
     name
     for name in tasks()

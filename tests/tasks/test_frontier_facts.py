@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 from random import Random
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 from fathom.benchmarks.babilong.tasks import ASKED, CARRIED, drawn
 from fathom.benchmarks.longproc.puzzles import beliefs, links, solution, sums
 from fathom.benchmarks.longproc.scoring import arithmetic
+from fathom.benchmarks.oolong.scoring import DECAY
+from fathom.benchmarks.oolong.tasks import BEST_CONSTANT, KINDS, MOST, RELATIONS, asked_of
 
 
 @given(st.integers(0, 1 << 32), st.sampled_from(sorted(ASKED)))
@@ -76,3 +79,26 @@ def test_every_city_has_one_connection_which_leads_to_a_city_of_the_map(seed: in
     assert len(route) == steps
     for count in range(1, len(more) + 1):
         assert {link.end for link in (*route, *more[:count])} <= set(starts[: steps + count])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_constant_scores_more_than_the_stated_chance(kind: str) -> None:
+    answers = [asked_of(Random(seed), list("abcdef"), kind).answer for seed in range(3000)]
+    if kind == "number":
+        best = max(fmean(DECAY ** abs(guess - int(answer)) for answer in answers) for guess in range(MOST + 1))
+        assert best == pytest.approx(BEST_CONSTANT, abs=0.02)
+    else:
+        possible = 6 if kind == "most" else 3
+        assert max(Counter(answers).values()) / len(answers) == pytest.approx(1 / possible, abs=0.03)
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from(KINDS))
+def test_the_answer_follows_from_the_counts(seed: int, kind: str) -> None:
+    asked = asked_of(Random(seed), list("abcdef"), kind)
+    first, second = asked.counts[:2]
+    if kind == "number":
+        assert asked.answer == first
+    elif kind == "most":
+        assert asked.counts[asked.options.index(str(asked.answer))] == max(asked.counts) > sorted(asked.counts)[-2]
+    else:
+        assert asked.answer == RELATIONS[(first < second) + 2 * (first == second)]

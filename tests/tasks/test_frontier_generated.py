@@ -21,7 +21,7 @@ from fathom.types import Sample
 from frontier_solvers import solver_of
 
 LENGTHS = (4096, 16384)
-SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc")
+SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolong")
 TASKS = [
     task for suite in SUITES for task in get_suite(suite).tasks if get_task(task).gold == () and "published" not in task
 ]
@@ -116,6 +116,9 @@ def test_every_length_is_filled_and_asks_the_same(prompts: Mapping[str, list[tup
         "longproc_path",
         "longproc_tom",
         "longproc_countdown",
+        "oolong_counting",
+        "oolong_timeline",
+        "oolong_user",
     ],
 )
 def test_a_longer_prompt_has_all_pieces_of_a_shorter_one_in_their_order(

@@ -21,7 +21,7 @@ from fathom.tokens.length import render
 from made_frontier import write_frontier
 
 # Suites with published records, and how many samples four records of each of their data sets make.
-SUITES = {"mrcr": 16, "graphwalks": 8, "babilong": 80, "aa_lcr": 4, "longproc": 16}
+SUITES = {"mrcr": 16, "graphwalks": 8, "babilong": 80, "aa_lcr": 4, "longproc": 16, "oolong": 8}
 
 
 @pytest.mark.slow
