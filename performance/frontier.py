@@ -30,7 +30,7 @@ SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolo
 
 
 def _floors(settings: BuildSettings) -> None:
-    for name in (f"mrcr_{needles}" for needles in NEEDLES):
+    for name in (f"mrcr_{kind}{needles}" for kind in ("", "google_") for needles in NEEDLES):
         with tempfile.TemporaryDirectory() as folder:
             samples = list(open_suite(build(configure(name, settings), Path(folder) / "suite").folder).samples())
         task = get_task(name)
