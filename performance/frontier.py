@@ -26,11 +26,11 @@ from fathom.suites.settings import BuildSettings
 from fathom.suites.suitefile import open_suite
 from fathom.types import Sample
 
-SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong")
+SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolong")
 
 
 def _floors(settings: BuildSettings) -> None:
-    for name in (f"mrcr_{needles}" for needles in NEEDLES):
+    for name in (f"mrcr_{kind}{needles}" for kind in ("", "google_") for needles in NEEDLES):
         with tempfile.TemporaryDirectory() as folder:
             samples = list(open_suite(build(configure(name, settings), Path(folder) / "suite").folder).samples())
         task = get_task(name)

@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 
 from fathom.benchmarks.babilong.tasks import NUMBERS
+from fathom.benchmarks.longproc.puzzles import solution
 from fathom.benchmarks.nolima.tasks import LINKS
+from fathom.benchmarks.oolong.messages import SUBJECTS
+from fathom.benchmarks.oolong.tasks import RELATIONS
 
 LAST = {
     name: number
@@ -105,8 +108,76 @@ def nolima(prompt: str) -> str:
     return "unknown"
 
 
+def path(prompt: str) -> str:
+    links = re.findall(r"^From (\w+) one can only go to (\w+), by (\w+)\.$", prompt, re.MULTILINE)
+    following = {start: (end, transit) for start, end, transit in links}
+    ((city, end),) = re.findall(r"the route from (\w+) to (\w+), one line", prompt)
+    route: list[str] = []
+    while city != end and city in following and len(route) < 50:
+        city, (start, transit) = following[city][0], (city, following[city][1])
+        route.append(f"From {start}, take a {transit} to {city}.")
+    return "\n".join(("<Route>", *route, "</Route>"))
+
+
+def tom(prompt: str) -> str:
+    ((person, thing),) = re.findall(r"^Follow (\w+) and the ([\w-]+)\. Write", prompt, re.MULTILINE)
+    room, place, believed, lines = "", "", "unknown", []
+    for line in prompt.rpartition("\n\nFollow ")[0].splitlines():
+        if first := re.match(rf"At first {person} is in the (\w+), and the {thing} is on the (\w+) of the (\w+)", line):
+            room, place = first[1], f"{first[3]}, {first[2]}"
+        elif walk := re.match(rf"{person} goes to the (\w+)", line):
+            room = walk[1]
+        elif put := re.match(rf"\w+ puts the {thing} on the (\w+) of the (\w+)", line):
+            place = f"{put[2]}, {put[1]}"
+        else:
+            continue
+        believed = place if place.startswith(f"{room},") else believed
+        lines.append(f"- {person}: {room}; {thing}: {place}; belief: {believed}")
+    return "\n".join(lines)
+
+
+def countdown(prompt: str) -> str:
+    (key,) = re.findall(r"Solve puzzle (\w+):", prompt)
+    puzzle = re.search(rf"^Puzzle {key}: the numbers ([\d, ]+), the target (\d+)\.$", prompt, re.MULTILINE)
+    equations = solution([int(number) for number in puzzle[1].split(", ")], int(puzzle[2])) if puzzle else None
+    return "\n".join(("<Solution>", *(equations or ()), "</Solution>"))
+
+
+def oolong(prompt: str) -> str:
+    context, _, question = prompt.rpartition("\n\nConsider only ")
+    subject_of = {text: subject for subject, texts in SUBJECTS["en"].items() for text in texts}
+    messages = re.findall(r"^Date: (\S+) \|\| User: (\d+) \|\| Message: [^,]+, (.*)\.$", context, re.MULTILINE)
+    (asked,) = re.findall(r"^the messages of the (?:users|dates) ([\d, -]+)\.", question)
+    kept = [(day, user, subject_of[text]) for day, user, text in messages if {day, user} & set(asked.split(", "))]
+    if "most frequent" in question:
+        column = ("date", "user", "subject").index(re.findall(r"Which (\w+) is", question)[0])
+        about = re.findall(r"among messages about (\w+)", question)
+        counts = Counter(message[column] for message in kept if not about or message[2] in about)
+        return f"Answer: {counts.most_common(1)[0][0] if counts else 'none'}"
+
+    options = re.findall(r"are about (\w+)(?: and of (?:user )?([\d-]+))?", question)
+    first, *rest = (
+        sum(about == subject and (not of or of in (day, user)) for day, user, about in kept) for subject, of in options
+    )
+    return f"Answer: {RELATIONS[(first < rest[0]) + 2 * (first == rest[0])] if rest else first}"
+
+
 def solver_of(task: str) -> Callable[[str], str]:
     """The reader of a task."""
-    special = {"ruler_vt": variables, "ruler_cwe": common, "ruler_fwe": frequent}
-    families = {"graphwalks": graphwalks, "mrcr": mrcr, "ruler": retrieval, "babilong": babilong, "nolima": nolima}
+    special = {
+        "ruler_vt": variables,
+        "ruler_cwe": common,
+        "ruler_fwe": frequent,
+        "longproc_path": path,
+        "longproc_tom": tom,
+        "longproc_countdown": countdown,
+    }
+    families = {
+        "graphwalks": graphwalks,
+        "mrcr": mrcr,
+        "ruler": retrieval,
+        "babilong": babilong,
+        "nolima": nolima,
+        "oolong": oolong,
+    }
     return special.get(task) or families[task.partition("_")[0]]

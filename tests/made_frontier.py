@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from itertools import pairwise
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -16,12 +17,14 @@ NEEDLES = (2, 4, 8)
 
 
 def write_frontier(folder: Path, count: int = 4) -> Path:
-    """Records of MRCR (OpenAI's and Google's), Graphwalks, BABILong and AA-LCR, in a folder."""
+    """Records of MRCR (OpenAI's and Google's), Graphwalks, BABILong, AA-LCR, LongProc and Oolong, in a folder."""
     write_mrcr(folder / "openai--mrcr", count)
     write_google(folder / "google", count)
     write_graphwalks(folder / "openai--graphwalks", count)
     write_babilong(folder / "babilong", count)
     write_aa_lcr(folder / "ArtificialAnalysis--AA-LCR", count)
+    write_longproc(folder / "longproc_data", count)
+    write_oolong(folder / "oolongbench", count)
     return folder
 
 
@@ -118,3 +121,99 @@ def write_aa_lcr(folder: Path, count: int) -> None:
                     files,
                 ]
             )
+
+
+def write_longproc(folder: Path, count: int) -> None:
+    """A table for each kind of record, and the web pages of one of them."""
+    made: dict[str, list[dict[str, object]]] = {"path_traversal": [], "tom_tracking": [], "countdown": []}
+    made["html_to_tsv"] = []
+    pages = folder / "html_to_tsv" / "webpage"
+    pages.mkdir(parents=True)
+    for number in range(count):
+        cities = [f"Aburg {number}", f"Bville {number}", f"Cton {number}"]
+        hops = [f"From {start}, take a bus to {end}." for start, end in pairwise(cities)]
+        made["path_traversal"].append(
+            {
+                "problem_description": "Cities.",
+                "context_nl": "\n".join(f"You can travel from {a} to {b} by bus." for a, b in pairwise(cities)),
+                "question_repr": [cities[0], cities[-1]],
+                "question_nl": "A route, please.",
+                "answer_nl": "\n".join(hops),
+            }
+        )
+        made["tom_tracking"].append(
+            {
+                "story_components": "Agents: [Leon].",
+                "story": f"Step 0: Leon is in the pantry; the pin {number} is on the attic's rack.",
+                "question": f"Where does Leon believe the pin {number} is?",
+                "solution": f"Leon's belief on the pin {number}:\n- Step 0: (initial state) {{Leon location: pantry; "
+                f"pin {number} location: attic's rack; Leon sees pin: False; Leon's belief on pin {number}: None}}",
+                "answer": [f"pin {number}"],
+            }
+        )
+        made["countdown"].append(
+            {
+                "nums": [21, 16, 17, number + 1],
+                "target": 20 + number + 1,
+                "solution": ["21+16=37"],
+                "solution_text": f"21 + 16 = 37\n37 - 17 = 20\n20 + {number + 1} = {20 + number + 1}",
+                "num_search_tokens": 470,
+            }
+        )
+        (pages / f"{number}.html").write_text(f"<ul><li>Pear, {number} EUR</li><li>Fig, 2 EUR</li></ul>")
+        made["html_to_tsv"].append(
+            {
+                "task_id": f"W{number}",
+                "website_id": f"W{number}",
+                "html_path": f"webpage/{number}.html",
+                "task_topic": "fruit",
+                "task_description": "(1) name; (2) price",
+                "gt": f"name\tprice\nPear\t{number} EUR\nFig\t2 EUR",
+                "tsv_header": "name\tprice",
+                "filtering_instruction": "",
+            }
+        )
+    for kind, rows in made.items():
+        path = folder / kind / f"{kind}_0.5k.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(rows))
+
+
+def write_oolong(folder: Path, count: int) -> None:
+    golds = [
+        ("[3]", "NUMERIC"),
+        ("['spam']", "LABEL"),
+        ("[datetime.date(2024, 3, 5)]", "DATE"),
+        ("['less common than']", "X"),
+    ]
+    synth = [
+        {
+            "id": number,
+            "context_len": 1024,
+            "dataset": "spam",
+            "context_window_text": f"Messages.\nDate: Mar 05, 2024 || User: {number} || Instance: a prize.",
+            "context_window_text_with_labels": "...",
+            "question": f"What of {number}? Answer in the form 'Answer: ...'.",
+            "task_group": "counting",
+            "task": "TASK_TYPE.ANY",
+            "answer": golds[number % 4][0],
+            "answer_type": f"ANSWER_TYPE.{golds[number % 4][1]}",
+            "num_labels": 2,
+            "context_window_id": number,
+        }
+        for number in range(count)
+    ]
+    real = [
+        {
+            "id": f"r{number}",
+            "context_window_id": f"w{number}",
+            "context_window_text": f"Sam rolls a {number}.",
+            "question": f"What is rolled in {number}? Return it in \\boxed{{}}.",
+            "answer": ["84", "Shield, Light", "Vex", "7"][number % 4],
+            "question_type": "rolls",
+        }
+        for number in range(count)
+    ]
+    for name, rows in (("oolong-synth", synth), ("oolong-real", real)):
+        (folder / name).mkdir(parents=True)
+        polars.DataFrame(rows).write_parquet(folder / name / "test-00000-of-00001.parquet")

@@ -63,7 +63,18 @@ WORDS = ("words", "summary")
 # Tasks of Ada-LEval have texts of their own (see test_ada_baselines.py), and so have published records. What follows
 # the words of its benchmark is read by exact readers (see test_frontier_generated.py, test_world_tasks.py and
 # test_memory.py).
-ASKED_OTHERWISE = ("studio_", "mrcr_", "graphwalks_", "ruler_", "nolima_", "babilong_", "world_", "memory_")
+ASKED_OTHERWISE = (
+    "studio_",
+    "mrcr_",
+    "graphwalks_",
+    "ruler_",
+    "nolima_",
+    "babilong_",
+    "longproc_",
+    "oolong_",
+    "world_",
+    "memory_",
+)
 OF_ANY_TEXT = sorted(
     name
     for name in tasks()

@@ -94,7 +94,18 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
             continue
         own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
         longer = name.startswith(
-            ("world_", "memory_", "graphwalks_", "mrcr_", "ruler_", "nolima_", "babilong_", "aa_lcr")
+            (
+                "world_",
+                "memory_",
+                "graphwalks_",
+                "mrcr_",
+                "ruler_",
+                "nolima_",
+                "babilong_",
+                "longproc_",
+                "oolong_",
+                "aa_lcr",
+            )
         )
         # These know how many tokens their pieces take at least in tokenizers of models.
         own = {

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from random import Random
+from statistics import fmean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.babilong.tasks import ASKED, CARRIED, drawn
+from fathom.benchmarks.longproc.puzzles import beliefs, links, solution, sums
+from fathom.benchmarks.longproc.scoring import arithmetic
+from fathom.benchmarks.oolong.scoring import DECAY
+from fathom.benchmarks.oolong.tasks import BEST_CONSTANT, KINDS, MOST, RELATIONS, asked_of
 
 
 @given(st.integers(0, 1 << 32), st.sampled_from(sorted(ASKED)))
@@ -36,3 +42,63 @@ def test_each_number_of_carried_things_is_equally_often_the_answer() -> None:
     answers = Counter(drawn(Random(seed), "qa7")[2] for seed in range(300))
     assert set(answers) == set(CARRIED)
     assert all(count == pytest.approx(100, abs=35) for count in answers.values())
+
+
+@given(st.integers(0, 1 << 32))
+def test_a_depth_first_search_finds_equations_exactly_where_there_are_any(seed: int) -> None:
+    puzzle = sums(Random(seed))
+    equations = solution(puzzle.numbers, puzzle.target)
+    assert equations is not None
+    left = list(puzzle.numbers)
+    for equation in equations:
+        first, sign, second, result = re.fullmatch(r"(\d+) ([-+*/]) (\d+) = (\d+)", equation).groups()  # type: ignore[union-attr]
+        left.remove(int(first))
+        left.remove(int(second))
+        assert arithmetic(f"{first} {sign} {second}") == int(result) > 0
+        left.append(int(result))
+    assert left == [puzzle.target]
+    assert solution((1, 1, 1, 1), 50) is None
+
+
+@given(st.integers(0, 1 << 32), st.integers(1, 14))
+def test_a_person_believes_what_was_seen_last(seed: int, steps: int) -> None:
+    story = beliefs(Random(seed), steps, "Ann", ("Ben", "Cleo"), ("attic", "cellar"), ("shelf", "table"))
+    seen = None
+    for before, step in pairwise(story):
+        assert (step.room != before.room) == (step.mover == "Ann") == (step.place == before.place)
+    for step in story:
+        seen = step.place if step.place[1] == step.room else seen
+        assert step.believed == seen
+
+
+@given(st.integers(0, 1 << 32), st.integers(1, 24))
+def test_every_city_has_one_connection_which_leads_to_a_city_of_the_map(seed: int, steps: int) -> None:
+    route, more = links(Random(seed), steps, 30, "en")
+    starts = [link.start for link in (*route, *more)]
+    assert len(starts) == len(set(starts))
+    assert len(route) == steps
+    for count in range(1, len(more) + 1):
+        assert {link.end for link in (*route, *more[:count])} <= set(starts[: steps + count])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_constant_scores_more_than_the_stated_chance(kind: str) -> None:
+    answers = [asked_of(Random(seed), list("abcdef"), kind).answer for seed in range(3000)]
+    if kind == "number":
+        best = max(fmean(DECAY ** abs(guess - int(answer)) for answer in answers) for guess in range(MOST + 1))
+        assert best == pytest.approx(BEST_CONSTANT, abs=0.02)
+    else:
+        possible = 6 if kind == "most" else 3
+        assert max(Counter(answers).values()) / len(answers) == pytest.approx(1 / possible, abs=0.03)
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from(KINDS))
+def test_the_answer_follows_from_the_counts(seed: int, kind: str) -> None:
+    asked = asked_of(Random(seed), list("abcdef"), kind)
+    first, second = asked.counts[:2]
+    if kind == "number":
+        assert asked.answer == first
+    elif kind == "most":
+        assert asked.counts[asked.options.index(str(asked.answer))] == max(asked.counts) > sorted(asked.counts)[-2]
+    else:
+        assert asked.answer == RELATIONS[(first < second) + 2 * (first == second)]

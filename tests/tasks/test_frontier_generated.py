@@ -21,7 +21,7 @@ from fathom.types import Sample
 from frontier_solvers import solver_of
 
 LENGTHS = (4096, 16384)
-SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong")
+SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolong")
 TASKS = [
     task for suite in SUITES for task in get_suite(suite).tasks if get_task(task).gold == () and "published" not in task
 ]
@@ -78,7 +78,7 @@ def test_words_that_are_no_variables_do_not_count(prompts: Mapping[str, list[tup
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mrcr_2", "mrcr_8"])
+@pytest.mark.parametrize("name", ["mrcr_2", "mrcr_8", "mrcr_google_4"])
 def test_chance_of_a_copy_is_the_mean_score_of_copying_a_like_entry(
     prompts: Mapping[str, list[tuple[Sample, str]]], name: str
 ) -> None:
@@ -106,12 +106,30 @@ def test_every_length_is_filled_and_asks_the_same(prompts: Mapping[str, list[tup
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["graphwalks_bfs", "graphwalks_parents", "ruler_niah_multikey_2", "ruler_cwe", "mrcr_8"]
+    "name",
+    [
+        "graphwalks_bfs",
+        "graphwalks_parents",
+        "ruler_niah_multikey_2",
+        "ruler_cwe",
+        "mrcr_8",
+        "mrcr_google_8",
+        "longproc_path",
+        "longproc_tom",
+        "longproc_countdown",
+        "oolong_counting",
+        "oolong_timeline",
+        "oolong_user",
+    ],
 )
 def test_a_longer_prompt_has_all_pieces_of_a_shorter_one_in_their_order(
     prompts: Mapping[str, list[tuple[Sample, str]]], name: str
 ) -> None:
-    pattern = {"ruler_cwe": r"(?<=\. )\w+", "mrcr_8": r"(?<=Archivist: ).*|(?<=档案员：).*"}.get(name, r"^.+$")
+    pattern = (
+        r"(?<=Archivist: ).*|(?<=档案员：).*"
+        if name.startswith("mrcr")
+        else {"ruler_cwe": r"(?<=\. )\w+"}.get(name, r"^.+$")
+    )
     items = defaultdict(list)
     for sample, prompt in prompts[name]:
         items[sample.item].append(re.findall(pattern, prompt.rsplit("\n\n", 1)[0], re.MULTILINE))
@@ -187,3 +205,15 @@ def test_answers_are_at_other_places_in_every_item(prompts: Mapping[str, list[tu
             if sample.length == LENGTHS[0]
         }
         assert len(places) > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("needles", [2, 4, 8])
+def test_every_register_has_as_many_entries_as_the_one_in_question(
+    prompts: Mapping[str, list[tuple[Sample, str]]], needles: int
+) -> None:
+    for sample, prompt in prompts[f"mrcr_google_{needles}"]:
+        if sample.language == "en":
+            counts = Counter(re.findall(r"Show me an entry of the (.+) kept at (.+)\.", prompt))
+            assert sorted(counts.values())[1:] == [needles] * (len(counts) - 1)  # one may be incomplete
+            assert len(str(sample.inputs["random_string_to_prepend"])) == 12

@@ -10,6 +10,7 @@ from engine_calls import configure
 from fathom import api
 from fathom.benchmarks.aa_lcr import records as aa_lcr
 from fathom.benchmarks.aa_lcr.tasks import verdict_steps, verdict_value
+from fathom.benchmarks.longproc.records import read_page
 from fathom.benchmarks.mrcr.records import read_record
 from fathom.documents.corpus.records import BadRowError
 from fathom.score.judge import Case
@@ -20,7 +21,7 @@ from fathom.tokens.length import render
 from made_frontier import write_frontier
 
 # Suites with published records, and how many samples four records of each of their data sets make.
-SUITES = {"mrcr": 16, "graphwalks": 8, "babilong": 80, "aa_lcr": 4}
+SUITES = {"mrcr": 16, "graphwalks": 8, "babilong": 80, "aa_lcr": 4, "longproc": 16, "oolong": 8}
 
 
 @pytest.mark.slow
@@ -117,3 +118,11 @@ def test_a_verdict_is_one_request_and_an_empty_reply_needs_none() -> None:
     with pytest.raises(StopIteration) as end:
         next(verdict_steps(Case("Who kept 0?", " ", ("Keeper",))))
     assert verdict_value(end.value.value, "strict") == 0
+
+
+def test_a_page_outside_the_folder_of_its_table_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "table").mkdir()
+    (tmp_path / "page.html").write_text("<p>secret</p>")
+    record = {"html_path": "../page.html", "task_topic": "a", "task_description": "b", "gt": "c", "tsv_header": "d"}
+    with pytest.raises(BadRowError, match="webpage"):
+        read_page({**record, "file": str(tmp_path / "table" / "table.json")}, "here")

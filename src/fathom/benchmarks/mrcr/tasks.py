@@ -10,6 +10,9 @@ strict scores of copying each of the like entries.
 Unlike in the publishers' data, entries are no model's writing, so that every one can be told from the others, and other
 entries may follow the last like one.
 
+``mrcr_google_2``, ``_4`` and ``_8`` are made like Google's MRCR v2: a request names three things (register, hand and
+place), each that occurs at all occurs 2, 4 or 8 times, and the random string has 12 characters.
+
 ``mrcr_published_2``, ``_4``, ``_8`` are OpenAI's records, and ``mrcr_google_published`` are Google's.
 """
 
@@ -17,6 +20,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from statistics import fmean
 from string import ascii_letters, digits
 
@@ -31,13 +35,17 @@ from fathom.types import Candidate, CandidatePool, Document, Draw, Ending, Plan,
 
 ENTRY = 120  # tokens of an entry at most
 LEAST = 40  # tokens of an entry with its request
-SIZE = 10  # characters of the random string
+SIZE, GOOGLE_SIZE = 10, 12  # characters of the random string
 ITEMS = 4  # items that may begin with one document
 SOURCE = "MRCR, OpenAI 2025"
 FORM = "one message"
 REGISTERS = {
     "en": "ledger,diary,letter book,guest book,ship's log,chronicle,minute book,herbal,sketchbook",
     "zh": "账簿,日记,书信集,来客簿,航海日志,编年录,会议记录,草药志,写生册",
+}
+HANDS = {
+    "en": "{} in red ink,{} in black ink,{} in pencil,{} in chalk,{} in print",
+    "zh": "红墨水写的{},黑墨水写的{},铅笔写的{},粉笔写的{},印刷的{}",
 }
 PLACES = {
     "en": ",".join(TOWNS),
@@ -76,12 +84,20 @@ def pool(resources: Resources) -> CandidatePool:
     return CandidatePool((), [shared(document) for document in resources.noise for _ in range(ITEMS)])
 
 
-def plan(draw: Draw, needles: int) -> Plan:
-    """A conversation with so many entries of the register in question."""
+def plan(draw: Draw, needles: int, grouped: bool = False) -> Plan:
+    """A conversation with so many entries of the register in question.
+
+    Args:
+        grouped: Whether there are as many of each other register, and registers are in several hands.
+    """
     archive, rng, prompts = draw.candidate, draw.rng, draw.resources.texts_of(PROMPTS)
     assert isinstance(archive, Archive)
     by_id = {document.id: document for document in archive.documents}
     registers, places = (names[draw.resources.language].split(",") for names in (REGISTERS, PLACES))
+    if grouped:
+        registers = [
+            hand.format(register) for register in registers for hand in HANDS[draw.resources.language].split(",")
+        ]
     pairs = [(register, place) for register in registers for place in places]
     asked = pairs.pop(rng.randrange(len(pairs)))
     # Near requests, which share the register or the place, are as frequent as all others.
@@ -94,10 +110,14 @@ def plan(draw: Draw, needles: int) -> Plan:
         return Piece((prompts["turn"].format(register=pair[0], place=pair[1]), _stripped(by_id, entry)), place)
 
     core = [turn(asked, entry, place) for entry, place in zip(entries, at, strict=False)]
-    more = [turn(rng.choice(rng.choice((near, pairs))), entry, rng.random()) for entry in entries[needles:]]
+    groups = cycle(pair for pair in rng.sample(pairs, len(pairs)) for _ in range(needles)) if grouped else None
+    more = [
+        turn(next(groups) if groups else rng.choice(rng.choice((near, pairs))), entry, rng.random())
+        for entry in entries[needles:]
+    ]
     texts = [_text(by_id, piece) for piece in core]
     number = rng.randrange(needles)
-    prefix = "".join(rng.choices(ascii_letters + digits, k=SIZE))
+    prefix = "".join(rng.choices(ascii_letters + digits, k=GOOGLE_SIZE if grouped else SIZE))
     ordinal = ORDINALS[number] if draw.resources.language == "en" else str(number + 1)
     question = prompts["question"].format(prefix=prefix, number=ordinal, register=asked[0], place=asked[1])
     others = texts[:number] + texts[number + 1 :]
@@ -136,20 +156,22 @@ def _ending(record: Document) -> Ending:
     )
 
 
-def _task(needles: int) -> Task:
+def _task(needles: int, grouped: bool = False) -> Task:
+    metric = "mrcr/gdm_mrcr_v2" if grouped else "mrcr/openai_mrcr"
     return Task(
-        name=f"mrcr_{needles}",
-        title=f"MRCR, {needles} needles",
-        plan=partial(plan, needles=needles),
-        score=partial(strict_score, metric="mrcr/openai_mrcr"),
+        name=f"mrcr_google_{needles}" if grouped else f"mrcr_{needles}",
+        title=f"MRCR v2 (Google's), {needles} needles" if grouped else f"MRCR, {needles} needles",
+        plan=partial(plan, needles=needles, grouped=grouped),
+        score=partial(strict_score, metric=metric),
         metric="similarity",
         max_output_tokens=512,
-        description=f"copy one of {needles} entries of one register in a conversation",
+        description=f"copy one of {needles} entries of one register in a conversation"
+        + (", in which every register has as many" if grouped else ""),
         source=SOURCE,
         pool=pool,
         gold=(),
         noise=("qa", "news", "noise"),
-        official="mrcr/openai_mrcr",
+        official=metric,
     )
 
 
@@ -178,7 +200,7 @@ def _published(name: str, dataset: str, source: str, metric: str, what: str, rec
 
 
 TASKS = (
-    *(_task(needles) for needles in NEEDLES),
+    *(_task(needles, grouped) for grouped in (False, True) for needles in NEEDLES),
     *(
         _published(
             f"mrcr_published_{needles}",

@@ -65,7 +65,7 @@ def _stated(reply: str) -> str:
     return next((comparison for comparison in COMPARISONS if comparison in answer), answer)
 
 
-def _gold(answer: Any) -> Any:
+def gold_value(answer: Any) -> Any:
     """The gold answer of a record: a value of a Python list, or a date."""
     if "datetime" in answer:
         return datetime.strptime(answer, "[datetime.date(%Y, %m, %d)]")
@@ -73,7 +73,7 @@ def _gold(answer: Any) -> Any:
 
 
 def _synth(reply: Any, gold: Any, row: ScoringRow) -> Answer:
-    right, kind = _gold(one_gold(gold)), row.extra.get("answer_type")
+    right, kind = gold_value(one_gold(gold)), row.extra.get("answer_type")
     answer, value = str(_stated(reply)), 0.0
     if answer == str(right):
         value = 1.0
@@ -95,7 +95,7 @@ def _near(answer: str, gold: Any) -> float:
 
 def _strict_synth(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
     try:
-        right = _gold(one_gold(gold))
+        right = gold_value(one_gold(gold))
     except (ValueError, SyntaxError, TypeError, IndexError):
         return None
     answer, kind = _last_answer(reply), row.extra.get("answer_type")

@@ -1,0 +1,104 @@
+"""Oolong as published: streams of labelled texts (``oolong-synth``), and transcripts of a game (``oolong-real``)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from fathom.documents.corpus.records import typed
+from fathom.documents.corpus.text import document_id, storable
+from fathom.documents.sources.source import Shape, Source
+from fathom.storage.schema import FILLED
+from fathom.types import Document
+
+SYNTH, REAL = "oolong_synth", "oolong_real"
+Filled = Annotated[str, FILLED, "a text"]
+
+
+class Synth(TypedDict):
+    """A record of oolong-synth; ``answer`` is the text of a Python list."""
+
+    context_window_text: Filled
+    question: Filled
+    answer: Filled
+    answer_type: Filled
+    task_group: Filled
+    dataset: NotRequired[str]
+    context_window_text_with_labels: NotRequired[Any]
+
+
+class Real(TypedDict):
+    """A record of oolong-real; an answer of several items has commas."""
+
+    context_window_text: Filled
+    question: Filled
+    answer: Filled
+    question_type: Filled
+
+
+def read_synth(record: Mapping[str, object], where: str) -> Document:
+    """A record of oolong-synth: its text is the stream.
+
+    Args:
+        where: The source to record.
+
+    Raises:
+        BadRowError: A field is missing or has another form.
+    """
+    fields = typed(Synth, record)
+    facets = {"group": fields["task_group"], "answer_type": fields["answer_type"], "texts": fields.get("dataset", "")}
+    return _document(where, SYNTH, fields["context_window_text"], fields["question"], fields["answer"], **facets)
+
+
+def read_real(record: Mapping[str, object], where: str) -> Document:
+    """A record of oolong-real: its text are the transcripts.
+
+    Args:
+        where: The source to record.
+
+    Raises:
+        BadRowError: A field is missing or has another form.
+    """
+    fields = typed(Real, record)
+    kind = fields["question_type"]
+    return _document(where, REAL, fields["context_window_text"], fields["question"], fields["answer"], group=kind)
+
+
+def _document(where: str, dataset: str, text: str, question: str, answer: str, **facets: str) -> Document:
+    text, question = storable(text), storable(question).strip()
+    return Document(
+        id=document_id(f"{dataset} {where} {question}\n\n{text}"),
+        text=text,
+        source=where,
+        language="en",
+        meta={
+            "dataset": dataset,
+            "id": document_id(f"{dataset} {question}\n\n{text}")[:12],
+            "question": question,
+            "answer": storable(answer).strip(),
+            **{name: storable(value) for name, value in facets.items() if value},
+        },
+    )
+
+
+def _source(name: str, schema: Any, read: Any, about: str) -> Source:
+    return Source(
+        name=name,
+        dataset="",
+        revision="",
+        files=(),
+        shapes=(Shape.of(name, schema, read),),
+        licence="as their publisher states; MIT (code)",
+        citation="Bertsch et al. (2025), Oolong: Evaluating Long Context Reasoning and Aggregation Capabilities, "
+        "arXiv:2511.02817",
+        description=about,
+        names=(name.replace("_", "-"),),
+        any_name=True,
+        every_split=True,
+    )
+
+
+SOURCES = (
+    _source(SYNTH, Synth, read_synth, "records of oolong-synth: streams of texts whose labels are counted"),
+    _source(REAL, Real, read_real, "records of oolong-real: transcripts whose events are counted"),
+)

@@ -1,0 +1,215 @@
+"""Oolong: counts, most frequent items and comparisons over a long stream of short messages.
+
+Bertsch et al. (2025), arXiv:2511.02817. Every message has a date, a user and a subject that it does not name.
+``oolong_counting`` asks about the subjects of two users, ``oolong_timeline`` about one subject on six dates,
+``oolong_user`` about one subject among six users: how many messages there are of a kind, which kind has most, or
+whether one is more common than another. Messages of the users or dates in question are in every length, so that the
+answer stays; a longer prompt has more messages of other users or dates.
+
+The score is the released one: a number that is off by d scores 0.75^d. Chance is the share of one answer of those that
+are possible, for numbers what the best constant scores.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import partial
+from random import Random
+from statistics import fmean
+from typing import NamedTuple
+
+from fathom.benchmarks.oolong.messages import OPENINGS, SUBJECTS
+from fathom.benchmarks.oolong.scoring import COMPARISONS, DATE, DECAY, NUMERIC
+from fathom.score.registry import strict_score
+from fathom.score.released import GOLD
+from fathom.suites.tasks.growing import Growing, Piece, different, enough, growing, no_documents
+from fathom.types import Draw, Ending, Plan, Task
+
+METRIC = "oolong/oolong_synth"
+MESSAGE = 20
+"""Fewest tokens of a message."""
+OPTIONS, FEW, BESIDE, USERS = 6, 3, 8, 60
+MOST = 12
+"""Largest number that is asked for."""
+FIRST_DAY, DAYS = date(2024, 1, 1), 360
+RELATIONS = (f"{COMPARISONS[0]} than", f"{COMPARISONS[1]} than", f"{COMPARISONS[2]} as")
+BEST_CONSTANT = max(
+    fmean(DECAY ** abs(guess - number) for number in range(1, MOST + 1)) for guess in range(1, MOST + 1)
+)
+"""What the same number as every answer scores on average."""
+PROMPTS = {
+    "en": {
+        "intro": "Below are messages of users of a forum, with their dates, in no order. Each message is about one of "
+        "these subjects, which it does not name: {subjects}. Afterwards you will be asked about all messages of a "
+        "kind.\n\n",
+        "message": "Date: {day} || User: {user} || Message: {opening}, {text}.",
+        "counting": "Consider only the messages of the users {asked}.",
+        "timeline": "Consider only the messages of the dates {asked}.",
+        "user": "Consider only the messages of the users {asked}.",
+        "number": " How many of them {option}? Reply with one line: Answer: NUMBER",
+        "most": " {which} is most frequent{among}? Reply with one line: Answer: {form}",
+        "compare": " Are messages that {option} more common, less common or as common as messages that {other}? Reply "
+        "with one line, one of these: Answer: more common than / Answer: less common than / Answer: same frequency as",
+        "of_subject": "are about {0}",
+        "of_date": "are about {subject} and of {0}",
+        "of_user": "are about {subject} and of user {0}",
+        "which": "Which subject,Which date,Which user",
+        "among": " among messages about {subject}",
+        "form": "SUBJECT,YYYY-MM-DD,USER",
+        "and": ", ",
+    },
+    "zh": {
+        "intro": "下面是一个论坛的用户所发的消息及其日期，没有顺序。每条消息讲的是下列主题之一，但没有写出主题："
+        "{subjects}。"
+        "之后会问到某一类的全部消息。\n\n",
+        "message": "日期：{day} || 用户：{user} || 消息：{opening}，{text}。",
+        "counting": "只考虑用户{asked}的消息。",
+        "timeline": "只考虑日期为{asked}的消息。",
+        "user": "只考虑用户{asked}的消息。",
+        "number": "其中{option}的有多少条？请只回答一行：Answer: 数字",
+        "most": "{among}哪个{which}出现得最多？请只回答一行：Answer: {form}",
+        "compare": "{option}的消息与{other}的消息相比，是更多、更少还是一样多？请只回答一行，从下面三行中选一行："
+        "Answer: more common than / Answer: less common than / Answer: same frequency as",
+        "of_subject": "主题为{0}",
+        "of_date": "主题为{subject}、日期为{0}",
+        "of_user": "主题为{subject}、用户为{0}",
+        "which": "主题,日期,用户",
+        "among": "在主题为{subject}的消息中，",
+        "form": "主题,年-月-日,用户",
+        "and": "、",
+    },
+}
+GROUPS: Mapping[str, tuple[str, str]] = {
+    "counting": ("of_subject", "subjects of the messages of two users"),
+    "timeline": ("of_date", "messages about a subject on six dates"),
+    "user": ("of_user", "messages about a subject of six users"),
+}
+KINDS = ("number", "most", "compare")
+
+
+class Message(NamedTuple):
+    """What a message is: its day, its user and its subject."""
+
+    day: str
+    user: str
+    subject: str
+
+
+class Query(NamedTuple):
+    """What is asked of some options, how often each occurs, and the answer."""
+
+    kind: str
+    options: tuple[str, ...]
+    counts: tuple[int, ...]
+    answer: str | int
+
+
+def asked_of(rng: Random, options: list[str], kind: str) -> Query:
+    """A question about some options, of which the first, or the first two, are asked about.
+
+    Args:
+        kind: ``number``, ``most`` or ``compare``.
+    """
+    options = rng.sample(options, len(options))
+    counts = rng.sample(range(len(options)), len(options))
+    answer: str | int
+    if kind == "number":
+        counts = [rng.randint(1, MOST), *(rng.randrange(FEW) for _ in options[1:])]
+        answer = counts[0]
+    elif kind == "most":
+        answer = options[counts.index(max(counts))]
+    else:
+        answer = rng.choice(RELATIONS)
+        high, low = max(counts[:2]), min(counts[:2])
+        counts[:2] = {RELATIONS[0]: [high, low], RELATIONS[1]: [low, high]}.get(answer, [high, high])
+    return Query(kind, tuple(options), tuple(counts), answer)
+
+
+def plan(draw: Draw, group: str) -> Plan:
+    """Messages of the users or dates in question among others."""
+    rng, language, prompts = draw.rng, draw.resources.language, draw.resources.texts_of(PROMPTS)
+    subjects = list(SUBJECTS[language])
+    users = different(lambda: str(rng.randint(10_000, 99_999)), USERS)
+    days = [str(FIRST_DAY + timedelta(number)) for number in range(DAYS)]
+    subject = rng.choice(subjects)
+    near_days = days[(start := rng.randrange(DAYS - OPTIONS)) : start + OPTIONS]
+    near_users = users[: 2 if group == "counting" else OPTIONS]
+    options = {"counting": subjects, "timeline": near_days, "user": near_users}[group]
+    asked = asked_of(rng, options, rng.choice(KINDS))
+    far_users = users if group == "timeline" else users[len(near_users) :]
+    far_days = [day for day in days if day not in near_days] if group == "timeline" else days
+
+    def of(option: str) -> Message:
+        if group == "counting":
+            return Message(rng.choice(days), rng.choice(near_users), option)
+        if group == "timeline":
+            return Message(option, rng.choice(users), subject)
+        return Message(rng.choice(days), option, subject)
+
+    core = [of(option) for option, count in zip(asked.options, asked.counts, strict=True) for _ in range(count)]
+    if group != "counting":  # messages about other subjects
+        others = [other for other in subjects if other != subject]
+        core += [of(rng.choice(options))._replace(subject=rng.choice(others)) for _ in range(BESIDE)]
+
+    def piece(message: Message) -> Piece:
+        text = rng.choice(SUBJECTS[language][message.subject])
+        opening = rng.choice(OPENINGS[language])
+        return Piece(
+            (prompts["message"].format(day=message.day, user=message.user, opening=opening, text=text),), rng.random()
+        )
+
+    more = [
+        piece(Message(rng.choice(far_days), rng.choice(far_users), rng.choice(subjects)))
+        for _ in range(enough(draw.resources.lengths[-1], MESSAGE))
+    ]
+    named = near_users if group == "counting" else options
+    ending = _ending(asked, group, subject, prompts["and"].join(named), prompts)
+    intro = prompts["intro"].format(subjects=prompts["and"].join(subjects))
+    return growing(Growing(intro, list(map(piece, core)), more, lambda pieces: ending), draw.resources.counter)
+
+
+def _ending(asked: Query, group: str, subject: str, named: str, prompts: Mapping[str, str]) -> Ending:
+    number = list(GROUPS).index(group)
+    option, other = (prompts[GROUPS[group][0]].format(name, subject=subject) for name in asked.options[:2])
+    question = prompts[group].format(asked=named) + prompts[asked.kind].format(
+        option=option,
+        other=other,
+        which=prompts["which"].split(",")[number],
+        among="" if group == "counting" else prompts["among"].format(subject=subject),
+        form=prompts["form"].split(",")[number],
+    )
+    kind, gold = "ANSWER_TYPE.OTHER", f"[{asked.answer!r}]"
+    if asked.kind == "number":
+        kind = NUMERIC
+    elif asked.kind == "most" and group == "timeline":
+        day = date.fromisoformat(str(asked.answer))
+        kind, gold = DATE, f"[datetime.date({day.year}, {day.month}, {day.day})]"
+    chance = {"number": BEST_CONSTANT, "most": 1 / OPTIONS, "compare": 1 / len(RELATIONS)}[asked.kind]
+    return Ending(
+        f"\n\n{question}",
+        (f"Answer: {asked.answer}",),
+        chance=chance,
+        facets={"asked": asked.kind},
+        inputs={GOLD: json.dumps(gold, ensure_ascii=False), "answer_type": kind},
+        asked=question,
+    )
+
+
+def _task(group: str, description: str) -> Task:
+    return Task(
+        name=f"oolong_{group}",
+        title=f"Oolong, {group}",
+        plan=partial(plan, group=group),
+        score=partial(strict_score, metric=METRIC),
+        metric="nearness",
+        max_output_tokens=512,
+        description=description,
+        source="Oolong, section 3",
+        pool=no_documents,
+        gold=(),
+        noise=(),
+        official=METRIC,
+    )
+
+
+TASKS = tuple(_task(group, f"counts, the most frequent and comparisons: {what}") for group, (_, what) in GROUPS.items())
