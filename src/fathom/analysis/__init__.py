@@ -73,6 +73,8 @@ from fathom.analysis.position import position as position
 from fathom.analysis.position import position_contrasts as position_contrasts
 from fathom.analysis.profile import Profile as Profile
 from fathom.analysis.profile import profiles as profiles
+from fathom.analysis.published import PublishedAndGenerated as PublishedAndGenerated
+from fathom.analysis.published import published_and_generated as published_and_generated
 from fathom.analysis.recovery import KINDS as KINDS
 from fathom.analysis.recovery import DepthRecovery as DepthRecovery
 from fathom.analysis.recovery import Recovery as Recovery

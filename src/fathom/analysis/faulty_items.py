@@ -61,6 +61,7 @@ class WithAndWithout:
         faulty: Those to faulty items.
         mean: Mean over all of them, in [0, 1].
         without: Mean over the others; None if there are none.
+        variant: Variant of the model, "" if there is only one.
     """
 
     model: str
@@ -70,6 +71,7 @@ class WithAndWithout:
     faulty: int
     mean: float
     without: float | None
+    variant: str = ""
 
 
 def faulty_items(files: Iterable[str | Path] = ()) -> list[FaultyItems]:
@@ -125,7 +127,7 @@ def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list
     marked = [any(is_faulty(entry, *row) for entry in entries) for row in distinct.iter_rows()]
     scored = scored.join(distinct.with_columns(pl.Series("faulty", marked, dtype=pl.Boolean)), on=names)
     grouped = (
-        scored.group_by("model", "task", "rule")
+        scored.group_by("model", "variant", "task", "rule")
         .agg(
             replies=pl.len(),
             faulty=pl.col("faulty").sum(),
@@ -133,6 +135,6 @@ def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list
             without=pl.col("value").filter(~pl.col("faulty")).mean(),
         )
         .filter(pl.col("faulty") > 0)
-        .sort("model", "task", "rule")
+        .sort("model", "variant", "task", "rule")
     )
     return [WithAndWithout(**row) for row in grouped.iter_rows(named=True)]

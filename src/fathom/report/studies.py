@@ -41,9 +41,6 @@ ABOUT_BEST = (
 )
 
 
-ABOUT_FAULTY = "Mean scores in percent over all replies, and over those to items that are not known to be faulty."
-
-
 class Tables(tuple[Table, ...]):
     """Tables that show themselves in consoles and notebooks."""
 
@@ -334,30 +331,6 @@ def best_tables(candidates: Sequence[analysis.BestCandidate]) -> list[Table]:
     return [Table("best", "", "Which model is the best", ABOUT_BEST, columns, rows, denominator="shared")]
 
 
-def faulty_tables(results: Sequence[analysis.WithAndWithout]) -> list[Table]:
-    """The table of means with and without faulty items, for a terminal.
-
-    Args:
-        results: Result of ``fathom.analysis.faulty_items.with_and_without``.
-    """
-    columns = (
-        *(Column(name, number=False) for name in ("Model", "Task", "Rule")),
-        Column("Replies"),
-        Column("Faulty", help="Those to faulty items"),
-        Column("Score", help="Mean score in percent"),
-        Column("Without", help="Mean score without them"),
-    )
-    rows = tuple(
-        (
-            *(Cell(name) for name in (result.model, task_title(result.task), result.rule)),
-            *(Cell(words.count(count)) for count in (result.replies, result.faulty)),
-            *(Cell(words.percent(mean)) for mean in (result.mean, result.without)),
-        )
-        for result in results
-    )
-    return [Table("faulty", "", "Faulty items", ABOUT_FAULTY, columns, rows, denominator="scored")]
-
-
 def judge_tables(agreements: Sequence[analysis.JudgeAgreement]) -> list[Table]:
     """A judge compared with people: one table, a row per group of replies."""
     columns = (
@@ -421,7 +394,6 @@ TABLES: Mapping[type, Callable[[Any], Sequence[Table]]] = {
     analysis.JudgeAgreement: judge_tables,
     analysis.Neighbour: neighbour_tables,
     analysis.BestCandidate: best_tables,
-    analysis.WithAndWithout: faulty_tables,
     analysis.Difficulty: difficulty_tables,
 }
 """Tables by the type of the results: of sections, and of studies that no section shows."""

@@ -150,6 +150,7 @@ def _task(needles: int) -> Task:
         gold=(),
         noise=("qa", "news", "noise"),
         official="mrcr/openai_mrcr",
+        published=f"mrcr_published_{needles}",
     )
 
 

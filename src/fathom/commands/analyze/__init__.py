@@ -361,6 +361,14 @@ def analyze_faulty(options: FaultyOptions) -> "list[analysis.WithAndWithout]":
     return with_and_without(study_rows(options), faulty_items(options.errata or ()))
 
 
+@study(Study, printing("no generated task has replies beside those to its published records"))
+def analyze_published(options: Study) -> "list[analysis.PublishedAndGenerated]":
+    """Generated tasks beside the published records of the same benchmark: what contamination or format did."""
+    from fathom.analysis.published import published_and_generated, published_twins
+
+    return published_and_generated(study_rows(options), published_twins(), seed=options.seed)
+
+
 class ThinkingOptions(Study):
     _: KW_ONLY
     by: Dimensions = unset
