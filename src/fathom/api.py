@@ -25,6 +25,7 @@ from fathom.commands.analyze import analyze_published as analyze_published
 from fathom.commands.analyze import analyze_recovery as analyze_recovery
 from fathom.commands.analyze import analyze_repeats as analyze_repeats
 from fathom.commands.analyze import analyze_retention as analyze_retention
+from fathom.commands.analyze import analyze_second_judge as analyze_second_judge
 from fathom.commands.analyze import analyze_thinking as analyze_thinking
 from fathom.commands.analyze import analyze_truncation as analyze_truncation
 from fathom.commands.analyze.shared import filtered as filtered

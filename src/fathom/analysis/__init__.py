@@ -53,6 +53,8 @@ from fathom.analysis.effective import effective_length_of as effective_length_of
 from fathom.analysis.faulty_items import WithAndWithout as WithAndWithout
 from fathom.analysis.judge import JudgeAgreement as JudgeAgreement
 from fathom.analysis.judge import judge_agreement as judge_agreement
+from fathom.analysis.judge_shift import JudgeShift as JudgeShift
+from fathom.analysis.judge_shift import judge_shift as judge_shift
 from fathom.analysis.known import POLICIES as POLICIES
 from fathom.analysis.known import Filtered as Filtered
 from fathom.analysis.known import Known as Known

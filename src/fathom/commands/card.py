@@ -78,6 +78,8 @@ def card(options: CardOptions) -> "Card":
     have it, and the rows of `printed` stand beside them, and each that was measured again is checked.
     """
     from fathom.analysis.card import ModelCard, check_printed
+    from fathom.commands.analyze.second_judge import shifts_of
+    from fathom.plugins.names import system_name
     from fathom.printing import several
     from fathom.report.card import Card
     from fathom.storage.atomic import whole_file
@@ -96,12 +98,16 @@ def card(options: CardOptions) -> "Card":
     checks = tuple(check_printed(printed, measured, options.within))
     if options.check and all(check.reproduced is None for check in checks):
         raise FathomError(_nothing_checked(printed, measured))
+    shifts = shifts_of(sources_of(options.sources), options.judge, options.seed)
     made = Card(
         ModelCard(options.model, (*measured, *printed), checks),
         notes=tuple(notes),
         made=(
             ("Command", _command(options)),
             ("Measured", ", ".join(map(str, sources_of(options.sources))) or "nothing"),
+        ),
+        shifts=tuple(
+            shift for shift in shifts if options.model in (shift.model, system_name(shift.model, shift.variant))
         ),
     )
     if options.out is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from fathom.analysis.card import CardRow, Check, ModelCard
 from fathom.analysis.grid import ALL
+from fathom.analysis.judge_shift import JudgeShift
 from fathom.options.terminal import as_json
 from fathom.printing import printable
 from fathom.report import words
@@ -13,7 +14,7 @@ from fathom.report.markdown import escaped, table_lines
 from fathom.report.page import Content, ShownSection, rendered
 from fathom.report.parts import Definitions, PagePart, table_parts
 from fathom.report.results import System, task_title
-from fathom.report.studies import Tables
+from fathom.report.studies import Tables, shift_tables
 from fathom.report.summary import Sentence, Summary
 from fathom.report.table import Cell, Column, Table
 
@@ -38,11 +39,13 @@ class Card:
         card: Its rows.
         notes: What a reader must know.
         made: How it was made: name and value.
+        shifts: What second judges change.
     """
 
     card: ModelCard
     notes: tuple[str, ...] = ()
     made: tuple[tuple[str, str], ...] = ()
+    shifts: tuple[JudgeShift, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join((self.sentence, *self.notes, repr(Tables(self.tables()))))
@@ -83,6 +86,7 @@ class Card:
         made = (
             _rows_table("measured", "Measured", ABOUT, main),
             _checks_table(checks),
+            *shift_tables(self.shifts),
             _rows_table("printed", "Printed", ABOUT_PRINTED, printed),
             _rows_table("tasks", "Measured, by task", ABOUT_TASKS, rest),
         )
@@ -97,7 +101,13 @@ class Card:
 
     def numbers(self) -> dict[str, Any]:
         """Everything as numbers and texts."""
-        return {"sentence": self.sentence, "card": self.card, "notes": self.notes, "made": dict(self.made)}
+        return {
+            "sentence": self.sentence,
+            "card": self.card,
+            "second_judges": self.shifts,
+            "notes": self.notes,
+            "made": dict(self.made),
+        }
 
     def html(self) -> str:
         """One self-contained page, with all numbers as JSON."""
