@@ -21,9 +21,11 @@ from fathom.commands.analyze import analyze_judge as analyze_judge
 from fathom.commands.analyze import analyze_length as analyze_length
 from fathom.commands.analyze import analyze_longscore as analyze_longscore
 from fathom.commands.analyze import analyze_position as analyze_position
+from fathom.commands.analyze import analyze_published as analyze_published
 from fathom.commands.analyze import analyze_recovery as analyze_recovery
 from fathom.commands.analyze import analyze_repeats as analyze_repeats
 from fathom.commands.analyze import analyze_retention as analyze_retention
+from fathom.commands.analyze import analyze_second_judge as analyze_second_judge
 from fathom.commands.analyze import analyze_survival as analyze_survival
 from fathom.commands.analyze import analyze_thinking as analyze_thinking
 from fathom.commands.analyze import analyze_truncation as analyze_truncation

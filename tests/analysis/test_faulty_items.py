@@ -14,6 +14,7 @@ from fathom.types import FathomError
 ROWS = pl.DataFrame(
     {
         "model": ["a"] * 4 + ["b"] * 2,
+        "variant": [""] * 6,
         "task": ["babilong_published_qa7"] * 5 + ["other"],
         "item": ["1", "2", "3", "4", "1", "1"],
         "target": ["none", "one", "two", "one", "none", "none"],

@@ -163,3 +163,50 @@ def test_an_unknown_model_is_an_error_that_names_those_that_ran(run: Path) -> No
         api.card("fathom/lexicl", [run])
     with pytest.raises(FathomError, match="no board has a printed score"):
         api.card("nobody/nothing")
+
+
+def test_scores_stand_beside_those_without_faulty_items(run: Path, tmp_path: Path) -> None:
+    rows = api.rows(run)
+    item = rows.filter(length=1024)["item"][0]
+    errata = tmp_path / "faulty.csv"
+    errata.write_text(f"task,item,target,rule,fault,reason,source,date\npasskey,{item},*,,wrong,two keys,me,2026\n")
+    first = api.card("fathom/lexical", [run], errata=[errata]).card.rows[0]
+    assert (first.faulty, first.without, first.n) == (1, 1.0, 5)
+    assert "without 1 faulty" in api.card("fathom/lexical", [run], errata=[errata]).markdown()
+    assert api.card("fathom/lexical", [run]).card.rows[0].without is None
+
+
+def test_scores_printed_before_a_benchmark_changed_are_stale_and_say_what_changed(tmp_path: Path) -> None:
+    printed = written(
+        tmp_path / "p.csv",
+        *(
+            {"model": "m", "benchmark": name, "value": "60", "source": "page", "date": date}
+            for name, date in (
+                ("OpenAI MRCR v2", "2025-11"),
+                ("OpenAI MRCR v2", "2025-12-06"),
+                ("Google MRCR v2", "2025-11"),
+                ("AA-LCR", "2026-08"),
+                ("RULER", "2025-09"),
+                ("RULER", "2026-07-01"),
+                ("Graphwalks", "2026-02-26"),
+            )
+        ),
+    )
+    made = api.card("m", printed=[printed])
+    stale = [row.how.stale for row in made.card.rows]
+    assert ["before 2025-12-05" in stale[0], "16 of 100" in stale[3], "prefix" in stale[5]] == [True] * 3
+    assert [bool(text) for text in stale] == [True, False, False, True, False, True, True]
+    assert "4 of them are stale" in made.sentence
+    assert "stale: before 2025-12-05" in made.markdown()
+
+
+def test_results_of_other_programs_are_rows_that_name_the_program(tmp_path: Path) -> None:
+    line = {"target": "7", "resps": [["7"]], "filtered_resps": ["7"], "filter": "none", "exact_match": 1.0}
+    folder = tmp_path / "results"
+    folder.mkdir()
+    lines = "".join(json.dumps({**line, "doc_id": number, "doc": {"q": number}}) + "\n" for number in range(4))
+    (folder / "samples_gsm_2026-01-02T03-04-05.000000.jsonl").write_text(lines)
+    name = api.rows(folder)["model"][0]
+    (row,) = api.card(name, [folder]).card.rows[:1]
+    assert (row.how.port, row.n) == ("lm-evaluation-harness", 4)
+    assert row.how.source.startswith("samples_gsm")

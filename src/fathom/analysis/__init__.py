@@ -53,6 +53,8 @@ from fathom.analysis.effective import effective_length_of as effective_length_of
 from fathom.analysis.faulty_items import WithAndWithout as WithAndWithout
 from fathom.analysis.judge import JudgeAgreement as JudgeAgreement
 from fathom.analysis.judge import judge_agreement as judge_agreement
+from fathom.analysis.judge_shift import JudgeShift as JudgeShift
+from fathom.analysis.judge_shift import judge_shift as judge_shift
 from fathom.analysis.known import POLICIES as POLICIES
 from fathom.analysis.known import Filtered as Filtered
 from fathom.analysis.known import Known as Known
@@ -73,6 +75,8 @@ from fathom.analysis.position import position as position
 from fathom.analysis.position import position_contrasts as position_contrasts
 from fathom.analysis.profile import Profile as Profile
 from fathom.analysis.profile import profiles as profiles
+from fathom.analysis.published import PublishedAndGenerated as PublishedAndGenerated
+from fathom.analysis.published import published_and_generated as published_and_generated
 from fathom.analysis.recovery import KINDS as KINDS
 from fathom.analysis.recovery import DepthRecovery as DepthRecovery
 from fathom.analysis.recovery import Recovery as Recovery

@@ -18,7 +18,9 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from fathom.analysis.changes import folded
 from fathom.analysis.curve import CurvePoint, curve
+from fathom.analysis.faulty_items import FaultyItems, marked
 from fathom.analysis.grid import ALL
 from fathom.printing import readable
 from fathom.stats.intervals import Interval, Z
@@ -31,8 +33,23 @@ Kind: TypeAlias = Literal["measured", "printed"]
 WITHIN = 1.0
 """Standard errors by which a reproduced score may differ."""
 NEEDED = ("model", "benchmark", "value", "date", "source")
-COLUMNS = (*NEEDED, "variant", "task", "length", "n", "version", "scorer", "prompt", "judge", "window", "url", "note")
-_SHARED = ("version", "scorer", "prompt", "judge", "date", "source")
+COLUMNS = (
+    *NEEDED,
+    "variant",
+    "task",
+    "length",
+    "n",
+    "version",
+    "revision",
+    "scorer",
+    "port",
+    "prompt",
+    "judge",
+    "window",
+    "url",
+    "note",
+)
+_SHARED = ("version", "revision", "scorer", "port", "prompt", "judge", "date", "source")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")
 
 
@@ -42,7 +59,9 @@ class How:
 
     Attributes:
         version: Of the benchmark: a suite's fingerprint, a release, a commit.
+        revision: Of the published records: commits of their data sets.
         scorer: What scored the replies, and by which rule.
+        port: The program whose scorer that is, if it is not fathom's.
         prompt: Whose prompt was sent.
         judge: The model that judged.
         window: Context window in tokens.
@@ -50,10 +69,13 @@ class How:
         source: The run, the paper, the page of the maker.
         url: Its address.
         note: What a reader must know besides.
+        stale: What has changed in the benchmark since; "" for nothing known.
     """
 
     version: str = ""
+    revision: str = ""
     scorer: str = ""
+    port: str = ""
     prompt: str = ""
     judge: str = ""
     window: int | None = None
@@ -61,6 +83,7 @@ class How:
     source: str = ""
     url: str = ""
     note: str = ""
+    stale: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +94,14 @@ class CardRow:
         kind: Whether it was measured here or printed by somebody.
         benchmark: The suite, or the benchmark as its source names it.
         task: The task; ``all`` for the mean over tasks.
-        length: Length in tokens; None for one score over all lengths.
+        length: Length in tokens; None for one score over all lengths, or of unknown ones.
         score: In [0, 1]; None if replies are missing, see ``How.note``.
         interval: Its 95% interval; None if it is unknown.
         n: Number of items; None if it is unknown.
         cost: US dollars of its replies; None if it is unknown.
         how: How it came about.
+        faulty: Replies to items that are known to be faulty.
+        without: The score without them; None if there are none, or no others.
     """
 
     kind: Kind
@@ -88,6 +113,8 @@ class CardRow:
     n: int | None
     cost: float | None = None
     how: How = How()
+    faulty: int = 0
+    without: float | None = None
 
     @property
     def error(self) -> float | None:
@@ -109,7 +136,7 @@ class Check:
         difference: Measured minus printed; None without both scores.
         errors: The difference in standard errors; None if they are unknown.
         reproduced: Whether it is at most one standard error; None if that cannot be said.
-        differs: In what the two rows are known to differ: ``scorer``, ``prompt``, ``judge``.
+        differs: In what the two rows are known to differ: ``scorer``, ``port``, ``revision``, ``prompt``, ``judge``.
     """
 
     printed: CardRow
@@ -137,25 +164,43 @@ class ModelCard:
 
 
 def measured_rows(
-    rows: pl.DataFrame, facts: Mapping[str, How], *, unanswered: Unanswered = "zero", seed: int = 0
+    rows: pl.DataFrame,
+    facts: Mapping[str, How],
+    *,
+    faulty: Sequence[FaultyItems] = (),
+    unanswered: Unanswered = "zero",
+    seed: int = 0,
 ) -> list[CardRow]:
     """The rows of what was measured: for each benchmark the mean over tasks at each length, then each task.
 
     Args:
         rows: Replies of one model, scored.
         facts: How each suite was run, by its name in ``rows``.
+        faulty: Items that are known to be faulty, without which scores are shown too.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals.
     """
     made = []
     for (suite, rule), own in rows.group_by("suite", "rule", maintain_order=True):
         how = facts.get(str(suite), How())
-        points = [point for point in curve(own, seed=seed, unanswered=unanswered) if point.length]
+        own = marked(own, faulty)
+        without = _without_faulty(own, unanswered)
+        points = curve(own, seed=seed, unanswered=unanswered)
         tasks = {point.task for point in points if point.task != ALL}
         chosen = [point for point in points if len(tasks) > 1 or point.task != ALL]
         for point in sorted(chosen, key=lambda each: (each.task != ALL, each.task, each.length)):
-            made.append(_measured(str(suite), str(rule), point, own, how))
+            row = _measured(str(suite), str(rule), point, own, how)
+            made.append(replace(row, without=without.get((point.task, point.length)) if row.faulty else None))
     return made
+
+
+def _without_faulty(rows: pl.DataFrame, unanswered: Unanswered) -> dict[tuple[str, int], float | None]:
+    """The scores by task and length without faulty items; none if there are no such items."""
+    if not rows["faulty"].any():
+        return {}
+    return {
+        (point.task, point.length): point.mean for point in curve(rows.filter(~pl.col("faulty")), unanswered=unanswered)
+    }
 
 
 def _measured(suite: str, rule: str, point: CurvePoint, rows: pl.DataFrame, how: How) -> CardRow:
@@ -168,12 +213,13 @@ def _measured(suite: str, rule: str, point: CurvePoint, rows: pl.DataFrame, how:
         kind="measured",
         benchmark=suite,
         task=point.task,
-        length=point.length,
+        length=point.length or None,
         score=point.mean,
         interval=point.interval,
         n=point.items,
         cost=float(cost.sum()) if len(cost) else None,
         how=replace(how, scorer=scorer, note="; ".join(filter(None, (how.note, point.gap)))),
+        faulty=int(own["faulty"].sum()),
     )
 
 
@@ -293,9 +339,9 @@ def check_printed(printed: Iterable[CardRow], measured: Sequence[CardRow], withi
         within: Standard errors of the difference by which a reproduced score may differ.
     """
     for row in printed:
-        of = [own for own in measured if _name(own.benchmark) == _name(row.benchmark)]
+        of = [own for own in measured if folded(own.benchmark) == folded(row.benchmark)]
         only = row.task == ALL and len({own.task for own in of}) == 1
-        at = [own for own in of if only or _name(own.task) == _name(row.task)]
+        at = [own for own in of if only or folded(own.task) == folded(row.task)]
         at = [own for own in at if row.length in (None, own.length)]
         # Makers print what the benchmark's own scorer gives.
         at.sort(key=lambda own: "official" not in own.how.scorer)
@@ -309,12 +355,7 @@ def check_printed(printed: Iterable[CardRow], measured: Sequence[CardRow], withi
         reproduced = difference == 0 if error == 0 else None if errors is None else errors <= within
         differs = tuple(
             name
-            for name in ("scorer", "prompt", "judge")
+            for name in ("scorer", "port", "revision", "prompt", "judge")
             if (theirs := getattr(row.how, name)) and (ours := getattr(own.how, name)) and theirs not in ours
         )
         yield Check(row, own, difference, errors, reproduced, differs)
-
-
-def _name(benchmark: str) -> str:
-    """What names a benchmark: without case and punctuation, and without the part of a fingerprint."""
-    return re.sub(r"[\W_]+", "", benchmark.partition("#")[0].partition("@")[0]).casefold()

@@ -61,6 +61,7 @@ class WithAndWithout:
         faulty: Those to faulty items.
         mean: Mean over all of them, in [0, 1].
         without: Mean over the others; None if there are none.
+        variant: Variant of the model, "" if there is only one.
     """
 
     model: str
@@ -70,6 +71,7 @@ class WithAndWithout:
     faulty: int
     mean: float
     without: float | None
+    variant: str = ""
 
 
 def faulty_items(files: Iterable[str | Path] = ()) -> list[FaultyItems]:
@@ -112,6 +114,24 @@ def is_faulty(entry: FaultyItems, task: str, item: str, target: str, rule: str) 
     return entry.rule in ("", rule) and all(fnmatchcase(value, pattern) for pattern, value in named)
 
 
+def marked(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> pl.DataFrame:
+    """The rows with the column ``faulty``: whether the item is known to be, under the rule of the row."""
+    names = ("task", "item", "target", "rule")
+    distinct = rows.select(names).unique()
+    faulty = [any(is_faulty(entry, *map(_text, row)) for entry in entries) for row in distinct.iter_rows()]
+    return rows.join(
+        distinct.with_columns(faulty=pl.Series(faulty, dtype=pl.Boolean)),
+        on=names,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
 def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list[WithAndWithout]:
     """The mean score of every model on every task with faulty items under a rule, with and without those.
 
@@ -119,13 +139,9 @@ def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list
         rows: A rows table, whose replies without a score do not count.
         entries: Faulty items.
     """
-    names = ("task", "item", "target", "rule")
-    scored = rows.drop_nulls("value")
-    distinct = scored.select(names).unique()
-    marked = [any(is_faulty(entry, *row) for entry in entries) for row in distinct.iter_rows()]
-    scored = scored.join(distinct.with_columns(pl.Series("faulty", marked, dtype=pl.Boolean)), on=names)
+    scored = marked(rows.drop_nulls("value"), entries)
     grouped = (
-        scored.group_by("model", "task", "rule")
+        scored.group_by("model", "variant", "task", "rule")
         .agg(
             replies=pl.len(),
             faulty=pl.col("faulty").sum(),
@@ -133,6 +149,6 @@ def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list
             without=pl.col("value").filter(~pl.col("faulty")).mean(),
         )
         .filter(pl.col("faulty") > 0)
-        .sort("model", "task", "rule")
+        .sort("model", "variant", "task", "rule")
     )
     return [WithAndWithout(**row) for row in grouped.iter_rows(named=True)]

@@ -153,7 +153,7 @@ def _agreement(part: pl.DataFrame, by: str, group: str, unmatched: int, toleranc
     # A rounding error must not decide whether 0.3 is close to 0.2.
     close = np.abs(judge - reference) <= tolerance + 1e-9
     table = np.stack([judge, reference, marks == known, close], axis=1).astype(np.float64)
-    means, groups = _means_within_items(both, table)
+    means, groups = means_within_items(both, table)
     mean_judge, mean_reference, exact, near = (float(mean) for mean in means.mean(axis=0))
     bias = paired(means[:, [0]], means[:, [1]], "judge", Resampler(seed), groups).gap([0])
     return JudgeAgreement(
@@ -178,7 +178,7 @@ def _agreement(part: pl.DataFrame, by: str, group: str, unmatched: int, toleranc
     )
 
 
-def _means_within_items(both: pl.DataFrame, table: Floats) -> tuple[Floats, list[str]]:
+def means_within_items(both: pl.DataFrame, table: Floats) -> tuple[Floats, list[str]]:
     """One row per item, and the cluster of each."""
     task = pl.concat_str(*_TASK, separator="\x1f")
     names, groups = (

@@ -16,7 +16,7 @@ from fathom.commands.shared import (
     sources_of,
 )
 from fathom.options.declare import arg, at_least, command, given, line_only, opt, unset
-from fathom.options.values import MaybePath, Paths
+from fathom.options.values import MaybePath, Paths, Several
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fathom.analysis.card import CardRow, How
     from fathom.report.card import Card
 
+NAMED = 3
+"""Files that a row names."""
 SUFFIXES: dict[str, Literal["text", "html", "markdown", "json"]] = {
     ".txt": "text",
     ".html": "html",
@@ -47,6 +49,10 @@ class CardOptions(Json):
             "Scores that others printed of it, with source and date: a CSV. May be given several times.", metavar="FILE"
         ),
     ] = given(())
+    errata: Annotated[
+        Several,
+        opt("A table (CSV) of faulty items beside the benchmarks' own; may be given more than once.", metavar="FILE"),
+    ] = unset
     check: Annotated[
         bool, opt("Exit code 1 if a printed score that was measured again is not reproduced; see --within.")
     ] = False
@@ -72,6 +78,8 @@ def card(options: CardOptions) -> "Card":
     have it, and the rows of `printed` stand beside them, and each that was measured again is checked.
     """
     from fathom.analysis.card import ModelCard, check_printed
+    from fathom.commands.analyze.second_judge import shifts_of
+    from fathom.plugins.names import system_name
     from fathom.printing import several
     from fathom.report.card import Card
     from fathom.storage.atomic import whole_file
@@ -80,7 +88,7 @@ def card(options: CardOptions) -> "Card":
         raise FathomError(f"`out` {options.out}: a card ends in {', '.join(SUFFIXES)}; or give `format`")
     notes = list[str]()
     measured = _measured(options, notes) if options.sources else []
-    printed = [*_of_boards(options.model), *_of_files(options.printed, options.model)]
+    printed = _dated([*_of_boards(options.model), *_of_files(options.printed, options.model)])
     if not measured and not printed:
         raise FathomError(
             f"{options.model}: no board has a printed score of a model with this name; give runs of it, or `printed`"
@@ -90,12 +98,16 @@ def card(options: CardOptions) -> "Card":
     checks = tuple(check_printed(printed, measured, options.within))
     if options.check and all(check.reproduced is None for check in checks):
         raise FathomError(_nothing_checked(printed, measured))
+    shifts = shifts_of(sources_of(options.sources), options.judge, options.seed)
     made = Card(
         ModelCard(options.model, (*measured, *printed), checks),
         notes=tuple(notes),
         made=(
             ("Command", _command(options)),
             ("Measured", ", ".join(map(str, sources_of(options.sources))) or "nothing"),
+        ),
+        shifts=tuple(
+            shift for shift in shifts if options.model in (shift.model, system_name(shift.model, shift.variant))
         ),
     )
     if options.out is not None:
@@ -132,18 +144,22 @@ def main(line: CardOptions) -> int:
 def _measured(options: CardOptions, notes: list[str]) -> "list[CardRow]":
     """The measured rows of the model under both scoring rules."""
     from fathom.analysis.card import How, measured_rows, with_both_rules
+    from fathom.analysis.faulty_items import faulty_items
     from fathom.rows import scan
     from fathom.rows.parts import ReadOptions
 
-    both, sources = [], sources_of(options.sources)
+    both, sources, faulty = [], sources_of(options.sources), faulty_items(options.errata or ())
     facts: Mapping[str, How] = {}
     for rule in ("strict", "official"):
         tell = notes.append if rule == "strict" else lambda _: None
-        rows = scan(sources, rule, judge=options.judge, options=ReadOptions(tell=tell)).read()
+        table = scan(sources, rule, judge=options.judge, options=ReadOptions(tell=tell))
+        rows = table.read()
         model, variant = _system(rows, options.model)
         own = rows.filter(model=model, variant=variant)
-        facts = facts or _facts(sources, model, variant)
-        both.append(measured_rows(own, facts, unanswered=options.unanswered, seed=options.seed))
+        if not facts:
+            logs = dict.fromkeys(own["suite"].unique(), _of_logs(table.origins, model, variant))
+            facts = {**logs, **_facts(sources, model, variant)}
+        both.append(measured_rows(own, facts, faulty=faulty, unanswered=options.unanswered, seed=options.seed))
     return with_both_rules(*both)
 
 
@@ -178,6 +194,7 @@ def _facts(sources: Iterable[Path], model: str, variant: str) -> "dict[str, How]
         prompts = {_prompts(manifest["suite"]) for manifest in manifests}
         facts[suite] = How(
             version=f"suite {str(manifests[0]['suite']['fingerprint'])[:8]}",
+            revision=_revisions(manifests[0]["suite"]),
             prompt=prompts.pop() if len(prompts) == 1 else "",
             window=windows.pop() if len(windows) == 1 else None,
             date=max(str(manifest.get("started") or "")[:10] for manifest in manifests),
@@ -205,6 +222,50 @@ def _prompts(suite: Mapping[str, object]) -> str:
 
     folder = Path(str(suite.get("path") or ""))
     return str(read_manifest(folder).get("prompts") or "") if is_suite(folder) else ""
+
+
+def _revisions(suite: Mapping[str, object]) -> str:
+    """The commits of the published records of a suite, where they were fetched and the suite still is."""
+    from fathom.documents.sources.lock import read_pins
+    from fathom.documents.sources.registry import sources
+    from fathom.suites.registry import tasks
+    from fathom.suites.suitefile import is_suite, read_manifest
+
+    folder = Path(str(suite.get("path") or ""))
+    if not is_suite(folder):
+        return ""
+    manifest, known = read_manifest(folder), tasks()
+    named = {name for task in manifest["tasks"] if task in known for name in known[task].data}
+    datasets = {source.dataset for name, source in sources().items() if name in named}
+    pins = (pin for path in map(Path, manifest["inputs"].get("data", ())) for pin in read_pins(path).values())
+    revisions = {pin.dataset: pin.revision[:8] for pin in pins if pin.dataset in datasets}
+    return ", ".join(f"{dataset} {revision}" for dataset, revision in sorted(revisions.items()))
+
+
+def _of_logs(origins: Iterable[tuple[str, str, str]], model: str, variant: str) -> "How":
+    """What is known of rows of other programs: which one scored them, and the names of their files."""
+    from fathom.analysis.card import How
+    from fathom.rows.origins import origin_of
+    from fathom.rows.runs import is_run
+
+    named = dict.fromkeys(Path(name) for *system, name in origins if system == [model, variant])
+    files = [path for path in named if path.exists() and not is_run(path)]
+    programs = dict.fromkeys(program.title for path in files if (program := origin_of(path)) is not None)
+    more = [f"{len(files) - NAMED:,} more"] if len(files) > NAMED else []
+    return How(port=", ".join(programs), source=", ".join([*(path.name for path in files[:NAMED]), *more]))
+
+
+def _dated(rows: "Iterable[CardRow]") -> "list[CardRow]":
+    """Printed rows, each with what has changed in its benchmark since."""
+    from dataclasses import replace
+
+    from fathom.analysis.changes import benchmark_changes, stale
+
+    changes = benchmark_changes()
+    return [
+        replace(row, how=replace(row.how, stale=stale((row.benchmark, row.task), row.how.date, changes)))
+        for row in rows
+    ]
 
 
 def _unfinished(run: Path) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import Asking, Cluster, Watch, engine_of, sources_of
-from fathom.options.declare import arg, command, hidden, in_utf8, opt
+from fathom.options.declare import arg, at_least, command, hidden, in_utf8, opt
 from fathom.options.values import ManyPaths, paths_of
 from fathom.runfile.settings import JudgeSettings
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.parallel.units import Engine
@@ -31,6 +32,18 @@ class JudgeOptions(JudgeSettings, Cluster, Asking):
         ),
     ]
     _: KW_ONLY
+    second: Annotated[
+        str | None,
+        opt(
+            "A second judge, which scores a random sample of the replies that the first has judged. The same model is "
+            "asked with a second prompt. `fathom analyze second-judge` compares them.",
+            metavar="PROVIDER/NAME",
+            check=in_utf8,
+        ),
+    ] = None
+    second_base_url: Annotated[str | None, opt("Address of the second judge's server.", metavar="URL")] = None
+    second_sample: Annotated[int, opt("Replies of each run that it judges.", check=at_least(1))] = 100
+    second_seed: Annotated[int, opt("Seed of the sample; a larger sample contains a smaller one.")] = 0
     confirm: Annotated[
         Callable[["JudgePlan"], bool] | None, hidden("Called with what is ahead of each run; False stops.")
     ] = None
@@ -55,6 +68,8 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
 
     settings = options.part(JudgeSettings)
     if (engine := engine_of(options)) is not None:
+        if options.second is not None:
+            raise FathomError("`second` judges in this process: repeat the command without `engine`")
         return _judged_on(engine, options, settings)
     summaries: list[JudgeSummary] = []
     for folder in paths_of(options.runs):
@@ -69,9 +84,24 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
                 watch=options.watch or not_watched,
             )
         )
+        if options.second is not None and not summaries[-1].stopped:
+            summaries.append(_judged_again(folder, options, settings))
         if summaries[-1].stopped:
             break
     return tuple(summaries)
+
+
+def _judged_again(folder: Path, options: JudgeOptions, settings: JudgeSettings) -> "JudgeSummary":
+    from fathom.run import Heard, Second, judge_second
+    from fathom.run.session import not_watched
+
+    assert options.second is not None
+    base_url = options.second_base_url
+    if base_url is None and options.second == options.model:
+        base_url = options.model_base_url
+    second = Second(options.second, base_url, options.second_sample, options.second_seed)
+    heard = Heard(options.confirm, options.progress, options.tell, options.watch or not_watched)
+    return judge_second(folder, options.model, second, settings, heard)
 
 
 def _judged_on(engine: "Engine", options: JudgeOptions, settings: JudgeSettings) -> "tuple[JudgeSummary, ...]":
@@ -112,7 +142,7 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
     from fathom.commands.shared import tell_answer
-    from fathom.options.terminal import confirmed, print_summary, tell
+    from fathom.options.terminal import confirmed, print_summary, tell, tell_next
     from fathom.report.live import Panel
 
     panel = None if line.quiet else Panel(line.model, line.model)
@@ -125,5 +155,7 @@ def main(line: JudgeOptions) -> int:
     summaries = judge.body(asked)
     code = max(map(print_summary, summaries), default=0)
     if not (code or any(summary.missing for summary in summaries)):
-        tell_answer(*(summary.folder for summary in summaries), quiet=line.quiet)
+        tell_answer(*dict.fromkeys(summary.folder for summary in summaries), quiet=line.quiet)
+        if line.second is not None:
+            tell_next("analyze", "second-judge", *paths_of(line.runs))
     return code

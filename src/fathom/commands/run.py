@@ -65,6 +65,14 @@ class Machines(Options, kw_only=True):
     ] = None
 
 
+class Reported(Options, kw_only=True):
+    """Report."""
+
+    report: Annotated[
+        Path | None, opt("Write a report afterwards, as `fathom report` does: .html, .md or .json.", metavar="FILE")
+    ] = line_only(None)
+
+
 class Until(Options, kw_only=True):
     """Until it is decided."""
 
@@ -82,7 +90,7 @@ class Until(Options, kw_only=True):
     alpha: Annotated[float, opt("With --until: level of the tests.", check=at_least(0, above=True))] = ALPHA
 
 
-class RunOptions(RunSettings, Until, Machines, Build, Recorded, Judge, Asking):
+class RunOptions(RunSettings, Until, Machines, Build, Recorded, Judge, Reported, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -262,7 +270,8 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
         return folder, folder.resolve().name
     wanted = {"lengths": options.lengths, **wanted, "seed": options.seed}
     # The name of the folder tells apart what was asked for.
-    key = hashlib.sha256(json.dumps([target, wanted], sort_keys=True).encode()).hexdigest()[:8]
+    asked = {name: value for name, value in wanted.items() if value or name != "data"}  # earlier versions had no `data`
+    key = hashlib.sha256(json.dumps([target, asked], sort_keys=True, default=str).encode()).hexdigest()[:8]
     folder = Path("builds") / f"{folder_name(target)}-{key}"
     build(target, folder, force=True, progress=options.building, **wanted)
     return folder, folder_name(target)
@@ -272,7 +281,7 @@ def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for.
 
     Raises:
-        FathomError: Replies are to be judged before all of them are there.
+        FathomError: Replies are to be judged or reported before all of them are there.
     """
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
@@ -280,8 +289,11 @@ def main(line: RunOptions) -> int:
     from fathom.report.live import Panel
 
     judge = None if line.judge == "none" else line.judge
+    later = "when all of them are there: `fathom merge`, then `fathom"
     if judge is not None and (line.shard or line.engine):
-        raise FathomError("`judge`: replies are judged when all of them are there: `fathom merge`, then `fathom judge`")
+        raise FathomError(f"`judge`: replies are judged {later} judge`")
+    if line.report is not None and (line.shard or line.engine):
+        raise FathomError(f"`report`: replies are reported {later} report`")
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     panel = None if line.quiet else Panel(line.model, judge)
@@ -299,7 +311,18 @@ def main(line: RunOptions) -> int:
         tell_next("merge", line.out, "--out", "merged")
     elif judge is None and not code and summary.progress is not None:
         tell_answer(summary.folder, quiet=line.quiet)
-    if judge is None or code:
-        return code
-    options = JudgeOptions((summary.folder,), judge, model_base_url=line.judge_base_url)
-    return judge_runs(options.but(yes=line.yes, quiet=line.quiet))
+    if judge is not None and not code:
+        options = JudgeOptions((summary.folder,), judge, model_base_url=line.judge_base_url)
+        code = judge_runs(options.but(yes=line.yes, quiet=line.quiet))
+    if line.report is not None and not code and summary.progress is not None:
+        _write_report(line.report, summary.folder, line)
+    return code
+
+
+def _write_report(out: Path, run: Path, line: RunOptions) -> None:
+    from fathom.commands.report import report
+    from fathom.options.terminal import as_typed
+
+    report([run], out, title=f"{line.model} on {Path(str(line.suite)).name}")
+    if not line.quiet:
+        print(as_typed(f"{out}: the report"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from fathom.analysis.card import CardRow, Check, ModelCard
 from fathom.analysis.grid import ALL
+from fathom.analysis.judge_shift import JudgeShift
 from fathom.options.terminal import as_json
 from fathom.printing import printable
 from fathom.report import words
@@ -13,7 +14,7 @@ from fathom.report.markdown import escaped, table_lines
 from fathom.report.page import Content, ShownSection, rendered
 from fathom.report.parts import Definitions, PagePart, table_parts
 from fathom.report.results import System, task_title
-from fathom.report.studies import Tables
+from fathom.report.studies import Tables, shift_tables
 from fathom.report.summary import Sentence, Summary
 from fathom.report.table import Cell, Column, Table
 
@@ -38,11 +39,13 @@ class Card:
         card: Its rows.
         notes: What a reader must know.
         made: How it was made: name and value.
+        shifts: What second judges change.
     """
 
     card: ModelCard
     notes: tuple[str, ...] = ()
     made: tuple[tuple[str, str], ...] = ()
+    shifts: tuple[JudgeShift, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join((self.sentence, *self.notes, repr(Tables(self.tables()))))
@@ -60,6 +63,8 @@ class Card:
         here = f"{scores} on {benchmarks} measured" if measured else "nothing measured"
         printed = words.several(len(rows) - len(measured), "score")
         counted = f"{printable(self.card.model)}: {here}, {printed} printed by others"
+        if old := sum(bool(row.how.stale) for row in rows):
+            counted += f" ({words.several(old, 'of them is', 'of them are')} stale)"
         tested = [check for check in self.card.checks if check.reproduced is not None]
         if not tested:
             return f"{counted}."
@@ -81,6 +86,7 @@ class Card:
         made = (
             _rows_table("measured", "Measured", ABOUT, main),
             _checks_table(checks),
+            *shift_tables(self.shifts),
             _rows_table("printed", "Printed", ABOUT_PRINTED, printed),
             _rows_table("tasks", "Measured, by task", ABOUT_TASKS, rest),
         )
@@ -95,7 +101,13 @@ class Card:
 
     def numbers(self) -> dict[str, Any]:
         """Everything as numbers and texts."""
-        return {"sentence": self.sentence, "card": self.card, "notes": self.notes, "made": dict(self.made)}
+        return {
+            "sentence": self.sentence,
+            "card": self.card,
+            "second_judges": self.shifts,
+            "notes": self.notes,
+            "made": dict(self.made),
+        }
 
     def html(self) -> str:
         """One self-contained page, with all numbers as JSON."""
@@ -137,9 +149,9 @@ def _rows_table(name: str, title: str, about: str, rows: Sequence[CardRow]) -> T
         Column("Length"),
         Column("Score"),
         Column("Items"),
-        Column("How", number=False, help="Scorer and rule, prompt, judge, window"),
+        Column("How", number=False, help="Scorer and rule, whose program scored, prompt, judge, window"),
         Column("Cost"),
-        Column("From", number=False, help="Version, date and source"),
+        Column("From", number=False, help="Source, version, revision of the data, date"),
     )
     return Table(
         name,
@@ -156,15 +168,21 @@ def _cells(row: CardRow) -> Iterator[Cell]:
     how = row.how
     yield Cell(printable(row.benchmark), below=() if row.task == ALL else (printable(task_title(row.task)),))
     yield Cell(_length(row))
-    yield Cell(words.percent(row.score), words.bounds(row.interval), note=printable(how.note))
+    below = () if row.without is None else (f"{words.percent(row.without)} without {row.faulty:,} faulty",)
+    yield Cell(words.percent(row.score), words.bounds(row.interval), note=printable(how.note), below=below)
     yield Cell(words.count(row.n))
     window = "" if how.window is None else f"window {words.tokens(how.window)}"
     scorer, *more = _known(
-        how.scorer, how.prompt and f"{how.prompt} prompt", how.judge and f"judge {how.judge}", window
+        how.scorer,
+        how.port and f"scored by {how.port}",
+        how.prompt and f"{how.prompt} prompt",
+        how.judge and f"judge {how.judge}",
+        window,
     )
     yield Cell(scorer, below=tuple(more))
     yield Cell(words.money(row.cost))
-    source, *more = _known(how.source, how.version, how.date, how.url)
+    stale = how.stale and f"stale: {how.stale}"
+    source, *more = _known(how.source, how.version, how.revision, how.date, how.url, stale)
     yield Cell(source, below=tuple(more))
 
 
@@ -196,7 +214,7 @@ def _check_cells(check: Check, own: CardRow) -> Iterator[Cell]:
     )
     yield Cell(_length(own))
     yield Cell(words.percent(printed.score), below=tuple(_known(printed.how.source, printed.how.date)))
-    yield Cell(words.percent(own.score), words.bounds(own.interval))
+    yield Cell(words.percent(own.score), words.bounds(own.interval), below=tuple(filter(None, (own.how.date,))))
     yield Cell(
         words.change(check.difference),
         below=() if check.errors is None else (f"{check.errors:.1f} standard errors",),

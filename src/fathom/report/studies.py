@@ -16,10 +16,11 @@ from fathom.printing import printable
 from fathom.report import words
 from fathom.report.results import System, grouped, system_of, task_title
 from fathom.report.sections import STUDIES
-from fathom.report.table import Cell, Column, Fields, Table, count_cell, score_cell
+from fathom.report.table import Cell, Column, Fields, Table, count_cell, score_cell, table_of
 from fathom.report.tables import tables as report_tables
 from fathom.report.tally import APART, SCORER_ERRORS, below_mean, clusters_of, rank_of
 from fathom.report.terminal import show
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
 
 Result = TypeVar("Result")
@@ -39,9 +40,10 @@ ABOUT_BEST = (
     "At any look, over the items before the first that lacks a reply: a model may be the best if no other is shown to "
     "score more, with an error of the level in all. Ranks hold for all models together, intervals for one difference."
 )
-
-
-ABOUT_FAULTY = "Mean scores in percent over all replies, and over those to items that are not known to be faulty."
+ABOUT_SHIFT = (
+    "Mean scores in percent by both judges on a random sample of the replies, and what the second one changes, in "
+    "percentage points and paired by item, with 95% intervals. The score of all replies would move as much."
+)
 
 
 class Tables(tuple[Table, ...]):
@@ -334,30 +336,6 @@ def best_tables(candidates: Sequence[analysis.BestCandidate]) -> list[Table]:
     return [Table("best", "", "Which model is the best", ABOUT_BEST, columns, rows, denominator="shared")]
 
 
-def faulty_tables(results: Sequence[analysis.WithAndWithout]) -> list[Table]:
-    """The table of means with and without faulty items, for a terminal.
-
-    Args:
-        results: Result of ``fathom.analysis.faulty_items.with_and_without``.
-    """
-    columns = (
-        *(Column(name, number=False) for name in ("Model", "Task", "Rule")),
-        Column("Replies"),
-        Column("Faulty", help="Those to faulty items"),
-        Column("Score", help="Mean score in percent"),
-        Column("Without", help="Mean score without them"),
-    )
-    rows = tuple(
-        (
-            *(Cell(name) for name in (result.model, task_title(result.task), result.rule)),
-            *(Cell(words.count(count)) for count in (result.replies, result.faulty)),
-            *(Cell(words.percent(mean)) for mean in (result.mean, result.without)),
-        )
-        for result in results
-    )
-    return [Table("faulty", "", "Faulty items", ABOUT_FAULTY, columns, rows, denominator="scored")]
-
-
 def judge_tables(agreements: Sequence[analysis.JudgeAgreement]) -> list[Table]:
     """A judge compared with people: one table, a row per group of replies."""
     columns = (
@@ -381,6 +359,45 @@ def judge_tables(agreements: Sequence[analysis.JudgeAgreement]) -> list[Table]:
     )
     about = "Bias in percentage points and share of the same scores in percent, with 95% intervals; Cohen's kappa."
     return [Table("judge", "", "Judge and people", about, columns, rows, denominator="shared")]
+
+
+def shift_tables(shifts: Sequence[analysis.JudgeShift]) -> list[Table]:
+    """Second judges compared with first ones: one table, a row per model and task; none without any."""
+    if not shifts:
+        return []
+    fields: Fields[analysis.JudgeShift] = (
+        (Column("Model", number=False), lambda shift: Cell(system_of(shift).name, below=(task_title(shift.task),))),
+        (
+            Column("Second judge", number=False, help="Below it the first"),
+            lambda shift: Cell(
+                "second prompt" if shift.second == shift.judge else printable(shift.second),
+                below=(printable(shift.judge),),
+            ),
+        ),
+        (
+            Column("Replies", help="Judged by both"),
+            lambda shift: Cell(words.count(shift.replies), below=(f"{shift.failed:,} failed",) if shift.failed else ()),
+        ),
+        (Column("First"), lambda shift: Cell(words.percent(shift.first_mean))),
+        (Column("Second"), lambda shift: Cell(words.percent(shift.second_mean))),
+        (
+            Column("Shift", help="Second minus first, in percentage points"),
+            lambda shift: Cell(
+                words.change(shift.shift),
+                words.bounds(shift.interval, signed=True),
+                below=(words.chance_of(shift.p_value),),
+            ),
+        ),
+        (
+            Column("Kappa", help="Fleiss' kappa of right (50 percent or more) and wrong"),
+            lambda shift: Cell(_kappa(shift.kappa).text, _kappa_bounds(shift.kappa_interval)),
+        ),
+    )
+    return [table_of("second-judge", "Second judges", fields, shifts, about=ABOUT_SHIFT, denominator="shared")]
+
+
+def _kappa_bounds(interval: Interval | None) -> str:
+    return "" if interval is None else words.minus(f"[{interval.low:.2f}, {interval.high:.2f}]")
 
 
 def _kappa(value: float | None) -> Cell:
@@ -419,9 +436,9 @@ TABLES: Mapping[type, Callable[[Any], Sequence[Table]]] = {
     analysis.Comparison: comparison_tables,
     analysis.Agreement: agreement_tables,
     analysis.JudgeAgreement: judge_tables,
+    analysis.JudgeShift: shift_tables,
     analysis.Neighbour: neighbour_tables,
     analysis.BestCandidate: best_tables,
-    analysis.WithAndWithout: faulty_tables,
     analysis.Difficulty: difficulty_tables,
 }
 """Tables by the type of the results: of sections, and of studies that no section shows."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fathom.models.embedding_judge import judge_kind
 from fathom.plugins.extras import MissingLibraryError
-from fathom.runfile.judgements import Judgement, case_key, case_of, judgements, judges
+from fathom.runfile.judgements import SECOND, Judgement, case_key, case_of, judgements, judges
 from fathom.runfile.store import StoredReply
 from fathom.score.checks import checked_score
 from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
@@ -81,6 +81,8 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
     """
     if judge == NO_JUDGE:
         return ()
+    if judge is not None and judge.startswith(SECOND):
+        return (judge,)
     available = sorted({name for folder in folders for name in judges(folder)})
     chosen: dict[JudgeKind, str] = {}
     for named in _names_in(judge, available):

@@ -4,9 +4,9 @@ Some rubrics need a chat model, others an embedding model (``embedding_judge``);
 kind, and a run can be judged by one of each.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fathom.models.embedding_judge import PAPERS, judge_kind
@@ -20,12 +20,13 @@ from fathom.printing import readable, several
 from fathom.run.cases.model import CaseModel, case_settings, open_case_client
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCases
 from fathom.run.session import not_watched
-from fathom.runfile.judgements import Spent, case_of
+from fathom.runfile.judgements import SECOND, Spent, case_key, case_of, hashed
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.settings import JudgeSettings
 from fathom.runfile.store import replies
 from fathom.safety.address import check_address
-from fathom.score.judge import Case, JudgeKind, Rubric, get_rubric
+from fathom.score.judge import Case, Conversation, JudgeKind, Rubric, get_rubric
+from fathom.score.second_prompt import with_second_prompt
 from fathom.suites.registry import get_task
 from fathom.types import FathomError
 
@@ -67,6 +68,19 @@ class JudgeSummary:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Who hears of the work; see :func:`judge`."""
+
+    confirm: Callable[[JudgePlan], bool] | None = None
+    progress: Callable[[JudgeProgress], None] | None = None
+    tell: Callable[[str], None] | None = None
+    watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
+
+
+NOBODY = Heard()
+
+
 def judge(
     run: Path,
     model: str,
@@ -103,22 +117,85 @@ def judge(
             interrupted. Finished judgements are kept.
     """
     folder = Path(run)
+    judge = _opened(folder, model, settings)
+    return _judged(judge, _cases(folder, judge_kind(model)), Heard(confirm, progress, tell, watch))
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """A second judge.
+
+    Attributes:
+        model: The judge, ``PROVIDER/NAME``; the first one itself is asked with a second prompt
+            (``fathom.score.second_prompt``).
+        base_url: Address of its server.
+        sample: Replies of each run that it judges.
+        seed: Seed of the sample; a larger one contains a smaller one of the same seed.
+    """
+
+    model: str
+    base_url: str | None = None
+    sample: int = 100
+    seed: int = 0
+
+
+def judge_second(run: Path, model: str, second: Second, settings: JudgeSettings, heard: Heard = NOBODY) -> JudgeSummary:
+    """Have a second judge score a random sample of the replies that the first has judged.
+
+    Its judgements never score rows: ``fathom.analysis.judge_shift`` compares them.
+
+    Args:
+        run: A run that the first judge has judged.
+        model: The first judge.
+        second: The second one, and the sample.
+        settings: How both are asked.
+
+    Returns:
+        The final state.
+
+    Raises:
+        FathomError: The first judge has judged nothing here, or as :func:`judge`.
+    """
+    folder = Path(run)
+    first = _opened(folder, model, settings)
+    known = {key for key, outcome in first.outcomes().items() if outcome.status == "ok"}
+    cases = {
+        case_key(rubric, case): (rubric, case)
+        for rubric, case in _cases(folder, judge_kind(model))
+        if rubric is not None and case_key(rubric, case) in known
+    }
+    if not cases:
+        raise FathomError(f"{folder}: judge {first.name} has judged no reply of it; judge the run with it first")
+    order = sorted(cases, key=lambda key: hashed(f"{second.seed} {key}"))
+    chosen = [cases[key] for key in order[: second.sample]]
+    judge = _opened(folder, second.model, replace(settings, model_base_url=second.base_url), SECOND)
+    if judge.name == f"{SECOND}{first.name}":
+        return _judged(judge, ((with_second_prompt(rubric), case) for rubric, case in chosen), heard)
+    return _judged(judge, chosen, heard)
+
+
+def _opened(folder: Path, model: str, settings: JudgeSettings, prefix: str = "") -> CaseModel:
     manifest = read_manifest(folder)
     loading.use_again(manifest["suite"].get("plugins"), folder)
     _check_judge(model, settings.model_base_url)
     asked = case_settings(model, settings, settings.model_base_url)
-    judge = CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"])
-    waiting = judge.pending(_cases(folder, judge_kind(model)))
+    return CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"], prefix=prefix)
+
+
+def _judged(judge: CaseModel, cases: Iterable[tuple[Conversation | None, Case]], heard: Heard) -> JudgeSummary:
+    """Ask about the cases that have no judgement."""
+    folder, model, settings = judge.folder, judge.asked.model, judge.settings
+    waiting = judge.pending(cases)
     _check_kind(folder, model, waiting)
     state = JudgeProgress(waiting.counts, waiting.total, judge.spent)
-    hints = _hints_before(manifest["model"], model, waiting)
+    hints = _hints_before(read_manifest(folder)["model"], model, waiting)
     try:
         if waiting.cases:
             client, plan = judge.open(), judge.plan(waiting)
-            if confirm is not None and not confirm(plan):
+            if heard.confirm is not None and not heard.confirm(plan):
                 return _summary(judge, state, stopped="not confirmed", hints=hints)
-            with watch(folder, settings.max_connections):
-                state = judge.ask(waiting, client, progress=progress, tell=tell)
+            with heard.watch(folder, settings.max_connections):
+                state = judge.ask(waiting, client, progress=heard.progress, tell=heard.tell)
             hints = (*hints, *_hints_after(state))
     except FathomError as error:
         raise error.renamed(model_base_url="judge_base_url", model="judge") from None

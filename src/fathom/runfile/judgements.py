@@ -28,6 +28,8 @@ from fathom.storage.versions import fathom_version
 from fathom.types import Reply
 
 FILE = "judgements.sqlite"
+SECOND = "second:"
+"""What the names of second judges begin with: they judge a sample, and never score rows by themselves."""
 
 # A judge's reply is used until it proves unparsable; retired ones stay in the file for their cost.
 _SCHEMA = """
@@ -147,9 +149,24 @@ def hashed(text: str) -> str:
 def judges(folder: Path) -> tuple[str, ...]:
     """Names of the judges with judgements in a run folder, sorted; judges that never replied are left out.
 
+    Second judges are not among them.
+
     Raises:
         FathomError: The file is damaged.
     """
+    return tuple(name for name in _names(folder) if not name.startswith(SECOND))
+
+
+def second_judges(folder: Path) -> tuple[str, ...]:
+    """Names of the second judges, sorted.
+
+    Raises:
+        FathomError: The file is damaged.
+    """
+    return tuple(name for name in _names(folder) if name.startswith(SECOND))
+
+
+def _names(folder: Path) -> tuple[str, ...]:
     with _reading(folder) as db:
         query = "SELECT DISTINCT judge FROM judgements WHERE status != 'error' ORDER BY judge"
         rows = db.execute(query) if db is not None else ()

@@ -33,14 +33,6 @@ class Contents(Options, kw_only=True):
 
     lengths: Lengths = unset
     seed: Annotated[int, opt("Seed of all draws.")] = 0
-    data: Annotated[
-        Several,
-        opt(
-            "Folder with the suite's data sources; may be given more than once.",
-            metavar="FOLDER",
-            read=folders_of,
-        ),
-    ] = unset
     qa: Annotated[Several, opt("Your documents with questions and answers; as --corpus.", metavar="SPEC")] = unset
     summaries: Annotated[Several, opt("Your documents with summaries; as --corpus.", metavar="SPEC")] = unset
     noise: Annotated[Several, opt("Your documents to fill contexts with; as --corpus.", metavar="SPEC")] = unset
@@ -145,6 +137,14 @@ class Build(Options, kw_only=True):
             ".epub, .jsonl, .json, .csv, .tsv, .xlsx, .ods, .parquet or .arrow, also with .gz or .zst, or in a .zip; "
             "may be given more than once. Field names follow a question mark: FILE.jsonl?text=body&answers=gold.",
             metavar="SPEC",
+        ),
+    ] = unset
+    data: Annotated[
+        Several,
+        opt(
+            "Folder with the suite's data sources; may be given more than once.",
+            metavar="FOLDER",
+            read=folders_of,
         ),
     ] = unset
     tokenizer: Annotated[

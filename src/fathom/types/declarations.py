@@ -111,6 +111,8 @@ class Task:
         shortcut: What a dump of the context or a blind rule scores where that clearly exceeds chance, and how, as
             ``performance/shortcuts.py`` measures; "" where none is known.
         wording: The texts of its prompts, if ``--prompts official`` may replace them; else None.
+        published: The task on published records that asks for the same ability, so that both can be compared; "" for
+            none.
     """
 
     name: str
@@ -148,6 +150,7 @@ class Task:
     formerly: str = ""
     shortcut: str = ""
     wording: Wording | None = None
+    published: str = ""
 
     def __post_init__(self) -> None:
         wrong = [
@@ -203,6 +206,9 @@ class Suite:
         grids: Items and lengths of tasks with their own.
         tokenizer: The tokenizer of its paper, used by default if available locally; "" for fathom's default.
         alias: Another name, accepted wherever the name is; "" for none.
+        each_length: Whether ``items`` is the number of published records of each length, of which they have one each;
+            otherwise the first records of a file are used, of whatever lengths.
+        languages: Languages of its prompts unless others are asked for; empty for those of the corpus.
     """
 
     name: str
@@ -218,6 +224,8 @@ class Suite:
     grids: Mapping[str, Grid] = field(default_factory=dict)
     tokenizer: str = ""
     alias: str = ""
+    each_length: bool = False
+    languages: tuple[str, ...] = ()
 
 
 Tell: TypeAlias = Callable[[str], None]

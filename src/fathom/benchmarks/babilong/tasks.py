@@ -178,6 +178,7 @@ def _generated(task: str) -> Task:
         gold=(),
         noise=("qa", "news", "noise"),
         official=METRIC,
+        published=f"{NAME}_published_{task}",
     )
 
 

@@ -168,6 +168,7 @@ def _task(kind: str, what: str) -> Task:
         gold=(),
         noise=(),
         official=METRIC,
+        published=f"graphwalks_published_{kind}",
     )
 
 

@@ -172,6 +172,7 @@ def _task(needles: int, grouped: bool = False) -> Task:
         gold=(),
         noise=("qa", "news", "noise"),
         official=metric,
+        published="" if grouped else f"mrcr_published_{needles}",
     )
 
 

@@ -378,6 +378,29 @@ def analyze_faulty(options: FaultyOptions) -> "list[analysis.WithAndWithout]":
     return with_and_without(study_rows(options), faulty_items(options.errata or ()))
 
 
+class SecondJudgeOptions(Json):
+    sources: Sources
+    _: KW_ONLY
+    seed: Seed = 0
+    judge: JudgeOfRows = None
+
+
+@study(SecondJudgeOptions, printing("no reply was judged by a second judge (`fathom judge --second`)"))
+def analyze_second_judge(options: SecondJudgeOptions) -> "list[analysis.JudgeShift]":
+    """How much scores move with the judge: a second judge, or a second prompt, on a sample of the replies."""
+    from fathom.commands.analyze.second_judge import shifts_of
+
+    return shifts_of(options.sources, options.judge, options.seed)
+
+
+@study(Study, printing("no generated task has replies beside those to its published records"))
+def analyze_published(options: Study) -> "list[analysis.PublishedAndGenerated]":
+    """Generated tasks beside the published records of the same benchmark: what contamination or format did."""
+    from fathom.analysis.published import published_and_generated, published_twins
+
+    return published_and_generated(study_rows(options), published_twins(), seed=options.seed)
+
+
 class ThinkingOptions(Study):
     _: KW_ONLY
     by: Dimensions = unset

@@ -98,6 +98,7 @@ class CaseModel:
         purpose: Beginning of messages, before the model's name.
         results: What is kept, in messages.
         used: What other models of the same work have used, which counts against its limits.
+        prefix: What its name in the folder begins with.
     """
 
     folder: Path
@@ -107,11 +108,12 @@ class CaseModel:
     purpose: str = "judge"
     results: str = "judgements"
     used: Spent = NOTHING
+    prefix: str = ""
 
     @cached_property
     def name(self) -> str:
         """Its name in the folder."""
-        return judge_name(self.asked)
+        return f"{self.prefix}{judge_name(self.asked)}"
 
     @cached_property
     def price(self) -> Price:

@@ -65,6 +65,7 @@ class BuildConfig:
         where: Only samples with one of the given values of each facet; see ``fathom.suites.suitefile.is_where``.
         skip_bad: Whether to skip unusable rows of published records.
         grids: Items, lengths and depths of tasks with their own.
+        each_length: Whether ``items`` is the number of published records of each length.
     """
 
     suite: str
@@ -97,6 +98,7 @@ class BuildConfig:
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
     skip_bad: bool = False
     grids: tuple[tuple[str, Grid], ...] = ()
+    each_length: bool = False
 
     def of(self, task: str) -> BuildConfig:
         """The configuration for one task, with its own items and lengths if it has any."""
@@ -177,7 +179,7 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         fields=settings.fields or Fields(),
         seed=settings.seed,
         depths=tuple(sorted({round(depth, 4) for depth in settings.depths})),
-        languages=tuple(dict.fromkeys(settings.languages or ())),
+        languages=tuple(dict.fromkeys(settings.languages or suite.languages)),
         exact=settings.exact,
         own=own,
         questions=tuple(questions),
@@ -198,6 +200,7 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         where=tuple((name, tuple(values)) for name, values in (settings.where or {}).items()),
         skip_bad=settings.skip_bad,
         grids=_grids(suite, settings.lengths, settings.items),
+        each_length=suite.each_length,
     )
 
 

@@ -296,13 +296,19 @@ def _build_part(
     part.notes += questions_left_out(task, pool.left_out)
     avoided = shared.kin() if pool.fillers and pool.candidates else {}
     where, made, drawn = dict(wanted.where), 0, 0
+    each_length = wanted.each_length and task.gold == RECORDS
+    most = wanted.items * (len(wanted.lengths) if each_length else 1)
     lengths: Tally[int] = Tally()  # number of contexts
     asked: Tally[int] = Tally()  # number of longest prompts, by the length to which they were truncated
     for index, item, candidate in _candidates(wanted, task, resources, pool):
-        if made == wanted.items:
+        if made == most:
             break
+        if each_length and candidate and lengths[(candidate.lengths or (0,))[0]] == wanted.items:
+            continue
         fillers = _distractors(pool, candidate, avoided)
         contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, shared))
+        if each_length and any("whole_tokens" in sample.facets for sample in chain.from_iterable(contexts)):
+            continue  # it is longer than any length, and truncated it would ask something else
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
         if where:
             part.values = all_values((part.values, values_of(map(facts_of, chain.from_iterable(contexts)))))
@@ -332,7 +338,7 @@ def _build_part(
         part.records.published = published(wanted, task, pool)
     else:
         part.notes += short(wanted, task, resources, made) + missing(wanted, task, resources, made, lengths)
-    if made == wanted.items:
+    if made == most:
         part.notes += not_drawn(wanted, task, pool, drawn)
     part.notes += [*uncut(wanted, task, resources, asked), *checks.notes(task)]
     if checks.checked:

@@ -151,7 +151,7 @@ def published(wanted: BuildConfig, task: Task, pool: CandidatePool) -> int | Non
     """How many items of a task there would be if all published data were available; None if unknown."""
     if wanted.only:
         return number_named(wanted, task)
-    if wanted.where:
+    if wanted.where or wanted.each_length:
         return None
     return None if pool.published is None else min(wanted.items, pool.published)
 
