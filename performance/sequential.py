@@ -37,10 +37,12 @@ def study(rng: np.random.Generator, items: int, lengths: int, setting: str, loss
     return differences
 
 
-def money(values: np.ndarray, bound: float) -> np.ndarray:
-    """The bettor's money after each item, by plain multiplication."""
-    grown: np.ndarray = MONEY @ np.cumprod(1 + np.outer(STAKES / (1 + bound), values - bound), axis=1)
-    return grown
+def money(values: np.ndarray, bound: float, planned: float) -> np.ndarray:
+    """The bettor's money after each item, by plain multiplication: half of it on the stake for what is planned."""
+    fixed: np.ndarray = MONEY @ np.cumprod(1 + np.outer(STAKES / (1 + bound), values - bound), axis=1)
+    squares = np.concatenate([[0.0], np.cumsum((values - bound) ** 2)[:-1]])
+    stakes = 0.75 * planned * (np.arange(len(values)) + 1) / (squares + 0.25)
+    return (fixed + np.cumprod(1 + np.minimum(stakes, STAKES[-1] / (1 + bound)) * (values - bound))) / 2
 
 
 def first(reached: np.ndarray) -> float:
@@ -56,8 +58,8 @@ def main(studies: int = 1000) -> None:
     print("| --- | --- | ---: | ---: |")
     for lengths, name in LENGTHS.items():
         for setting in SETTINGS:
-            equal = [money(-study(rng, 1000, lengths, setting, 0.0), 0.0).max() for _ in range(studies)]
-            lost = [money(study(rng, 1000, lengths, setting, 0.03), -0.03).max() for _ in range(studies)]
+            equal = [money(-study(rng, 1000, lengths, setting, 0.0), 0.0, 0.09).max() for _ in range(studies)]
+            lost = [money(study(rng, 1000, lengths, setting, 0.03), -0.03, 0.03).max() for _ in range(studies)]
             shares = [100 * np.mean(np.array(equal) >= 1 / alpha) for alpha in (0.05, 0.01)]
             passed = 100 * np.mean(np.array(lost) >= 20)
             print(f"| {name} | {setting} | {shares[0]:.1f}%, {shares[1]:.1f}% | {passed:.1f}% |")
@@ -69,7 +71,7 @@ def main(studies: int = 1000) -> None:
                 drawn = [study(rng, 3000, lengths, setting, loss) for _ in range(max(1, studies // 5))]
                 away = 0.03 if loss == 0 else loss
                 needed = [
-                    first(money(values, -0.03) >= 20) if loss == 0 else first(money(-values, 0.0) >= 20)
+                    first(money(values, -0.03, 0.03) >= 20) if loss == 0 else first(money(-values, 0.0, 0.09) >= 20)
                     for values in drawn
                 ]
                 spread = float(np.mean([values.std() for values in drawn]))

@@ -100,6 +100,20 @@ def test_adding_replicates_leaves_them_as_they_are() -> None:
     assert (draws == before).all()
 
 
+def test_holm_with_shares_of_the_error_rejects_what_a_shortcut_of_all_intersections_rejects() -> None:
+    """The closed test: a claim is rejected if every set with it has a member below its share of the error."""
+    rng = np.random.default_rng(45)
+    weights = np.array([0.5, 0.2, 0.2, 0.1])
+    for _ in range(50):
+        p_values = rng.random(4) ** 3
+        adjusted = holm(p_values, 4, weights)
+        for claim in range(4):
+            sets = [[n for n in range(4) if n == claim or code >> n & 1] for code in range(16)]
+            closed = max(min(p_values[n] * weights[own].sum() / weights[n] for n in own) for own in sets)
+            assert adjusted[claim] == pytest.approx(min(1.0, closed))
+    assert holm(p_values, 4, np.full(4, 0.25)).tolist() == pytest.approx(holm(p_values, 4).tolist())
+
+
 def test_holm() -> None:
     assert holm(np.array([0.01, 0.04, 0.03]), 3).tolist() == pytest.approx([0.03, 0.06, 0.06])
     assert holm(np.array([0.04, 0.02]), 2).tolist() == pytest.approx([0.04, 0.04])

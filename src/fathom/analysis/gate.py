@@ -21,7 +21,7 @@ from fathom.parallel.units import one_thread
 from fathom.plugins.names import first_of
 from fathom.printing import readable
 from fathom.stats.beta import beta_lower_tail
-from fathom.stats.intervals import Interval, kept_draws
+from fathom.stats.intervals import Floats, Interval, kept_draws
 from fathom.stats.outcomes import (
     ASKED_AGAIN_AT_MOST,
     CHOSEN,
@@ -301,15 +301,18 @@ def one_sided(p_value: float, in_direction: bool) -> float:
     return p_value / 2 if in_direction else 1 - p_value / 2
 
 
-def decided_claims(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
+def decided_claims(
+    claims: Sequence[Claim], margin: float, alpha: float, weights: Floats | None = None
+) -> tuple[Claim, ...]:
     """The claims with p-values adjusted for all of them, and what each shows.
 
     Args:
         claims: The claims, with the p-values of each alone.
         margin: Largest accepted loss.
         alpha: Level of the tests.
+        weights: See ``fathom.stats.ranks.holm``.
     """
-    adjusted = holm(np.array([claim.p_worse for claim in claims]), tests=len(claims))
+    adjusted = holm(np.array([claim.p_worse for claim in claims]), tests=len(claims), weights=weights)
     decided = []
     for claim, p_worse in zip(claims, adjusted.tolist(), strict=True):
         decision: Decision = "INCONCLUSIVE"

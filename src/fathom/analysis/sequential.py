@@ -4,6 +4,9 @@ The claims are those of ``fathom.analysis.gate``. Each is a mean over cells (a t
 items adds to it is a bet (``fathom.stats.bets``) that weighs as much as the cluster does in the claim, which the
 baseline's samples say beforehand. The order of the bets is that of a hash of names among all tasks of a claim, as good
 as random. A reply that is missing counts as whatever is worst for the decision.
+
+Bettors plan: who bets on a loss of less than the margin hopes for none, who bets on a loss for three times the margin.
+The first claim, over everything, has half of the error that the claims of a loss share: most losses are everywhere.
 """
 
 import math
@@ -29,7 +32,7 @@ from fathom.analysis.gate import (
 from fathom.analysis.grid import ALL
 from fathom.stats.bets import evidence_above, evidence_below, interval_at_any_look, items_without_loss
 from fathom.stats.columns import cluster_among_tasks, facet
-from fathom.stats.intervals import LEVEL
+from fathom.stats.intervals import LEVEL, Floats
 from fathom.stats.outcomes import (
     ASKED_AGAIN_AT_MOST,
     DOES_NOT_FIT,
@@ -45,6 +48,7 @@ from fathom.types.samples import place_of
 
 Cell: TypeAlias = tuple[str, int]
 """A task and a length in tokens."""
+_OVERALL = 0.5
 _CELL = {"task": pl.String, "length": pl.Int64}
 
 
@@ -97,9 +101,16 @@ def sequential_gate(
     scored = asked.filter(pl.col("value").is_not_null())
     if claims and scored["model"].n_unique() == len(SIDES):
         gaps += nothing_to_lose(scored, margin)
-    decided = decided_claims(claims, margin, alpha)
+    decided = decided_claims(claims, margin, alpha, shares_of_error(len(claims)))
     decision, reason = decision_of(decided, gaps, margin, alpha, items_without_loss(margin, alpha))
     return Gate(decision, reason, margin, alpha, decided, *flips_of(both_scored(scored)), gaps, looks="any")
+
+
+def shares_of_error(claims: int) -> Floats:
+    """Half for the first claim, which is over everything, and the rest in equal parts."""
+    if claims < 2:
+        return np.ones(claims)
+    return np.array([_OVERALL, *[(1 - _OVERALL) / (claims - 1)] * (claims - 1)])
 
 
 def overall_claim(candidate: pl.DataFrame, baseline: pl.DataFrame) -> Claim | None:
@@ -119,7 +130,7 @@ def overall_claim(candidate: pl.DataFrame, baseline: pl.DataFrame) -> Claim | No
         rows = rows.join(rows.filter(model=name).select(sample).unique(), on=sample, how="semi", maintain_order="left")
     values = _values(rows)
     cells = sorted({cell for own in values.values() for cell in own})
-    return _claim(ALL, None, cells, values, 0.5) if cells else None
+    return _claim(ALL, None, cells, values, None) if cells else None
 
 
 def _absent(rows: pl.DataFrame) -> tuple[str, ...]:
@@ -186,9 +197,9 @@ def _claim(
     length: int | None,
     cells: Sequence[Cell],
     values: Mapping[str, Mapping[Cell, _Value]],
-    margin: float,
+    margin: float | None,
 ) -> Claim:
-    """A claim from the clusters before the first that waits; nothing is excluded without any."""
+    """A claim from the clusters before the first that waits; nothing is excluded without any, nor without a margin."""
     of_task = Counter(name for name, _ in cells)
     items = Counter[Cell]()
     for own in values.values():
@@ -206,6 +217,7 @@ def _claim(
             highs.append(sum(part * value.high for part, value in parts) / weight)
             counted += max(value.items for _, value in parts)
     known = np.array(weights) / largest if weights else np.array([])
+    large = None if margin is None else 3 * margin
     middle = (np.array(lows) + np.array(highs)) / 2
     return Claim(
         task,
@@ -213,7 +225,7 @@ def _claim(
         difference=float(np.average(middle, weights=known)) if weights else 0.0,
         interval=interval_at_any_look(lows, highs, LEVEL, known),
         items=counted,
-        p_worse=math.exp(-evidence_below(highs, 0.0, known)),
-        p_margin=math.exp(-evidence_above(lows, -margin, known)),
+        p_worse=math.exp(-evidence_below(highs, 0.0, known, planned=large)),
+        p_margin=1.0 if margin is None else math.exp(-evidence_above(lows, -margin, known, planned=margin)),
         clusters=int(known.sum() + 1e-9),
     )

@@ -90,13 +90,21 @@ class MaxT:
         return float("inf") if self.largest is None else (1 + _ROUNDED) * float(np.quantile(self.largest, level))
 
 
-def holm(p_values: Floats, tests: int) -> Floats:
+def holm(p_values: Floats, tests: int, weights: Floats | None = None) -> Floats:
     """P-values adjusted by Holm's step-down method: at most alpha exactly for the tests that it rejects at alpha.
 
     Args:
         p_values: The smallest p-values of each family, families x tests or those of one family.
         tests: Size of a family; tests that are not among ``p_values`` have larger p-values.
+        weights: Share of the error of each test, if they are not equal, summing to 1; of one family with all its tests.
     """
+    if weights is not None:
+        order = np.argsort(p_values / weights, kind="stable")
+        left = np.cumsum(weights[order][::-1])[::-1]  # what the tests that are not rejected yet share
+        steps = (p_values / weights)[order] * left
+        adjusted = np.empty_like(p_values)
+        adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+        return adjusted
     order = np.argsort(p_values, axis=-1, kind="stable")
     steps = np.take_along_axis(p_values, order, axis=-1) * (tests - np.arange(p_values.shape[-1]))
     adjusted = np.empty_like(p_values)

@@ -311,7 +311,11 @@ def _undecided(state: _State, length: int) -> str:
     if not _able(items) and any(mean(texts_distance(*item.cold[side]) for item in items) > STEADY for side in SIDES):
         return "has too few code words found, and texts that vary too much, to show that both are alike"
     gaps, enough = _gaps(items), math.log(1 / plan.alpha)
-    if evidence_above(gaps, -plan.margin) < enough or evidence_below(gaps, plan.margin) < enough:
+    bets = (
+        evidence_above(gaps, -plan.margin, planned=plan.margin),
+        evidence_below(gaps, plan.margin, planned=plan.margin),
+    )
+    if min(bets) < enough:
         return "needs more prompts"
     return ""
 
