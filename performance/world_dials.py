@@ -5,9 +5,9 @@ python performance/world_dials.py coverage --runs 200 --rounds 16
 
 ``skills``: readers that have the finished text and know nothing else. With the solver of a task: ``forgets`` loses each
 passage with a probability of .3, ``window`` sees the second half of the context, ``once`` reads from front to end and
-uses a passage only after those that it needs before. By words: ``literal`` takes the option in the one sentence that
-shares the rarest words with the question, among papers whose heading does; ``sentence`` does so without headings, and
-does not guess. The others guess an option where they find none. One dial is moved at a time; scores are in percent.
+uses a passage only after those that it needs before, ``lumps`` takes all districts for one and sees no fillers. By
+words: ``literal`` takes the option in the one sentence that shares the rarest words with the question, among papers
+whose heading does. Where readers find no option they guess. One dial is moved at a time; scores are in percent.
 
 ``coverage``: how often 95% intervals of points and parts hold a truth that is known, on simulated scores.
 """
@@ -28,7 +28,7 @@ from fathom.types import Document, Facet, Row
 from fathom.world.dials import HEEDED, dials_of
 from fathom.world.types import Language, Passage
 from world_attacks import words
-from world_solvers import agree
+from world_solvers import COMPARED, METRICS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 FILLERS = 24
@@ -47,48 +47,48 @@ def context(
     return [text for _, text in sorted(zip([*places, *others], texts, strict=True), key=lambda pair: pair[0])]
 
 
-def by_words(texts: Sequence[str], question: str, options: Sequence[str], language: Language, headings: bool) -> str:
-    """The option in the one sentence that shares the rarest words with the question; "" if it has none.
-
-    With headings only papers whose heading shares the rarest word count.
-    """
+def by_words(texts: Sequence[str], question: str, options: Sequence[str], language: Language) -> str:
+    """The option in the sentence that shares the rarest words with the question, in papers whose heading does."""
     known = set(words(question.split("\nA. ")[0], language))
     papers = [text.partition("\n")[::2] for text in texts]
-    if headings:
-        shared = [set(words(heading, language)) & known for heading, _ in papers]
-        often = Counter(word for each in shared for word in each)
-        rarest = min(often, key=often.__getitem__)
-        papers = [paper for paper, each in zip(papers, shared, strict=True) if rarest in each]
+    shared = [set(words(heading, language)) & known for heading, _ in papers]
+    often = Counter(word for each in shared for word in each)
+    rarest = min(often, key=often.__getitem__)
+    papers = [paper for paper, each in zip(papers, shared, strict=True) if rarest in each]
     sentences = [each for _, body in papers for each in re.split(r"(?<=[.。])", body)]
     told = [set(words(each, language)) & known for each in sentences]
     often = Counter(word for each in told for word in each)
     best = sentences[max(range(len(told)), key=lambda at: sum(1 / often[word] for word in told[at]))]
-    fitting = (letter for letter, option in zip("ABCD", options, strict=False)
-               if re.sub(" crowns|银元", "", option) in best)  # fmt: skip
-    return next(fitting, "")
+    bare = zip("ABCD", (re.sub(" crowns|银元", "", option) for option in options), strict=False)
+    return next((letter for letter, option in bare if option in best), "")
 
 
-def right(reader: str, code: str, number: int, chosen: Mapping[str, Facet], language: Language) -> bool:
-    """Whether a reader answers an item."""
+def score(reader: str, code: str, number: int, chosen: Mapping[str, Facet], language: Language) -> float:
+    """The score of a reader on an item."""
     family, name = OF[code], f"{code}|{number}|{language}"
     facts = family.facts(code, 7, number, dials_of(chosen))
     problem, passages = family.problem(facts, code, language), family.passages(facts, language)
-    siblings = [each for each, _ in zip(family.siblings(facts, language), range(FILLERS), strict=False)]
+    fillers = range(FILLERS) if reader != "lumps" else range(0)
+    siblings = [each for each, _ in zip(family.siblings(facts, language), fillers, strict=False)]
     texts = context(passages, siblings, chosen, name)
     question, rng = asked(problem, language), Random(f"{name}|{reader}")
-    if reader in ("literal", "sentence"):
-        answer: tuple[str, ...] = (by_words(texts, question, problem.options, language, reader == "literal"),)
+    if reader == "literal":
+        answer: tuple[str, ...] = (by_words(texts, question, problem.options, language),)
     else:
-        if reader == "forgets":
+        if reader == "lumps":
+            pattern = r"\w+(?= district)" if language == "en" else r"(?<=，)..(?=县)|^..(?=县)"
+            texts = [re.sub(pattern, "Lumpland" if language == "en" else "各地", text, count=1) for text in texts]
+            question = re.sub(pattern, "Lumpland" if language == "en" else "各地", question, count=1)
+        elif reader == "forgets":
             texts = [text for text in texts if rng.random() >= FORGOTTEN]
         elif reader == "window":
             texts = texts[round(len(texts) * (1 - SEEN)) :]
         else:
             texts = read_once(texts, passages)
         answer = solved(family, texts, question, code, language)
-    if not any(answer) and problem.options and reader != "sentence":
+    if not any(answer) and problem.options:
         answer = (rng.choice("ABCD"),)
-    return agree(code, problem.answers, answer)
+    return COMPARED[METRICS[code]](problem.answers, answer) if answer else 0.0
 
 
 def read_once(texts: Sequence[str], passages: Sequence[Passage]) -> list[str]:
@@ -122,7 +122,7 @@ def settings(code: str, name: str) -> list[Facet]:
 
 
 SHOWN = (
-    ("T3.1", "hops", "forgets"), ("T8.3", "hops", "forgets"), ("T3.2", "near", "sentence"),
+    ("T3.1", "hops", "forgets"), ("T8.3", "hops", "forgets"), ("T6.2", "near", "lumps"), ("T1.1", "near", "lumps"),
     ("T3.2", "paraphrase", "literal"), ("T3.1", "spread", "window"), ("T1.2", "spread", "window"),
     ("T3.1", "order", "once"), ("T1.2", "order", "once"),
 )  # fmt: skip
@@ -134,8 +134,8 @@ def skills(items: int) -> None:
             figures = []
             for value in settings(code, name):
                 chosen = {dial: each.default for dial, each in HEEDED[code].items()} | {name: value}
-                score = sum(right(reader, code, number, chosen, language) for number in range(items))
-                figures.append(f"{value}: {100 * score / items:.1f}")
+                mean = sum(score(reader, code, number, chosen, language) for number in range(items)) / items
+                figures.append(f"{value}: {100 * mean:.1f}")
             print(f"{code:5}{language} {name:10} {reader:9} {', '.join(figures)}", flush=True)
     print(f"standard error at most {50 / math.sqrt(items):.1f}")
 
