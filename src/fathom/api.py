@@ -15,6 +15,7 @@ from fathom.commands.analyze import analyze_closed_book as analyze_closed_book
 from fathom.commands.analyze import analyze_compare as analyze_compare
 from fathom.commands.analyze import analyze_counts as analyze_counts
 from fathom.commands.analyze import analyze_curve as analyze_curve
+from fathom.commands.analyze import analyze_dials as analyze_dials
 from fathom.commands.analyze import analyze_difficulty as analyze_difficulty
 from fathom.commands.analyze import analyze_faulty as analyze_faulty
 from fathom.commands.analyze import analyze_judge as analyze_judge

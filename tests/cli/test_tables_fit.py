@@ -83,7 +83,7 @@ def printed(call: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     [
         name
         for name in NAMES
-        if name not in ("judge", "difficulty", "truncation", "thinking", "faulty", "survival", "published")
+        if name not in ("judge", "difficulty", "truncation", "thinking", "faulty", "survival", "published", "dials")
     ],
 )
 def test_studies_fit_their_terminal(study: str, rows: Path, printed: Callable[..., Printed]) -> None:

@@ -35,6 +35,9 @@ from fathom.analysis.counts import counts as counts
 from fathom.analysis.curve import CurvePoint as CurvePoint
 from fathom.analysis.curve import curve as curve
 from fathom.analysis.curve import curve_of as curve_of
+from fathom.analysis.dials import DialLoss as DialLoss
+from fathom.analysis.dials import DialPoint as DialPoint
+from fathom.analysis.dials import dials as dials
 from fathom.analysis.difficulty import CORRECT as CORRECT
 from fathom.analysis.difficulty import LABELS as LABELS
 from fathom.analysis.difficulty import TIERS as TIERS

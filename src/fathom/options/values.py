@@ -121,6 +121,27 @@ def levels_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, float]:
     return levels
 
 
+def choices_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Values by name: ``NAME=VALUE,VALUE`` texts, or a mapping.
+
+    Raises:
+        FathomError: A name or its values are missing.
+    """
+    named: list[tuple[str, tuple[str, ...]]] = []
+    if isinstance(given, Mapping):
+        named = [(name, tuple(map(str, _parts(values)))) for name, values in given.items()]
+    else:
+        for pair in [given] if isinstance(given, str) else map(str, given):
+            name, _, text = pair.partition("=")
+            named.append((name.strip(), tuple(_parts(text))))
+    chosen: dict[str, tuple[str, ...]] = {}
+    for name, values in named:
+        if not name or not values:
+            raise FathomError("expected FACET=VALUE,VALUE, for instance difficulty=Hard,Extreme")
+        chosen[name] = (*chosen.get(name, ()), *values)
+    return chosen
+
+
 def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Values by the facet that they are of: ``FACET=VALUE,VALUE`` texts, or a mapping.
 
@@ -129,20 +150,9 @@ def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, .
     """
     from fathom.tokens.length import format_length
 
-    named: list[tuple[str, tuple[str, ...]]] = []
-    if isinstance(given, Mapping):
-        named = [(name, tuple(map(str, _parts(values)))) for name, values in given.items()]
-    else:
-        for pair in [given] if isinstance(given, str) else map(str, given):
-            facet, _, text = pair.partition("=")
-            named.append((facet.strip(), tuple(_parts(text))))
-    chosen: dict[str, tuple[str, ...]] = {}
-    for name, values in named:
-        if not name or not values:
-            raise FathomError("expected FACET=VALUE,VALUE, for instance difficulty=Hard,Extreme")
-        if name == "length":
-            values = tuple(format_length(length_of(value)) for value in values)
-        chosen[name] = (*chosen.get(name, ()), *values)
+    chosen = choices_of(given)
+    if "length" in chosen:
+        chosen["length"] = tuple(format_length(length_of(value)) for value in chosen["length"])
     return chosen
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fathom.options.declare import Options, Read, at_least, given, hidden, opt, unset
-from fathom.options.values import Names, Several, Tokens, depths_of, folders_of, lengths_of, where_of
+from fathom.options.values import Names, Several, Tokens, choices_of, depths_of, folders_of, lengths_of, where_of
 
 if TYPE_CHECKING:
     from fathom.documents.corpus import Fields
@@ -166,6 +166,16 @@ class Build(Options, kw_only=True):
         ),
     ] = given("random")
     exact: Annotated[bool, opt("Fill each length to the last token (slower).")] = False
+    dials: Annotated[
+        Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
+        opt(
+            "What makes items of generated tasks harder: hops=2,3,4. Items take the values of all dials in turn, and "
+            "rows name them. May be given more than once.",
+            metavar="DIAL=VALUE,...",
+            many=True,
+            read=choices_of,
+        ),
+    ] = unset
 
 
 class BuildSettings(Contents, Build, kw_only=True):

@@ -9,6 +9,7 @@ from fathom.types.common import FathomError as FathomError
 from fathom.types.common import Json as Json
 from fathom.types.common import StoppedError as StoppedError
 from fathom.types.declarations import AnswerKind as AnswerKind
+from fathom.types.declarations import Dial as Dial
 from fathom.types.declarations import Grid as Grid
 from fathom.types.declarations import PromptSource as PromptSource
 from fathom.types.declarations import Results as Results

@@ -10,6 +10,10 @@ THRESHOLD = 0.5
 """Closed-book score from which a question counts as known."""
 MARGIN, ALPHA = 0.03, 0.05
 """Of a gate: the largest accepted loss, as a fraction, and the level of its tests."""
+DIALS = (
+    "hops", "near", "paraphrase", "noise", "unanswerable", "spread", "order", "counterfactual", "names",
+)  # fmt: skip
+"""Facets of generated items that say what makes them harder."""
 
 Rule: TypeAlias = Literal["strict", "official"]
 BaseRule: TypeAlias = Literal["paper", "code", "given"]

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from fathom.types.common import Facet, FathomError, earlier_names
 from fathom.types.documents import ROLES, Document, Role
-from fathom.types.plans import CandidatePool, Counter, Draw, Plan, Resources
+from fathom.types.plans import CandidatePool, Draw, Plan, Resources
 from fathom.types.replies import Row
 from fathom.types.samples import Ordering, Sample, Score
 
@@ -61,6 +61,42 @@ class PromptSource:
     language: str = "en"
 
 
+@dataclass(frozen=True, slots=True)
+class Dial:
+    """What makes the items of a task harder or easier, and can be chosen in a build.
+
+    Attributes:
+        default: Its value where none is chosen.
+        least: The least number that it takes.
+        most: The largest one; less than ``least`` if it takes none.
+        whole: Whether numbers are whole.
+        words: Words that it takes.
+    """
+
+    default: Facet
+    least: float = 0
+    most: float = -1
+    whole: bool = True
+    words: tuple[str, ...] = ()
+
+    def read(self, text: str) -> Facet | None:
+        """The value that a text names; None if it takes no such value."""
+        if text in self.words:
+            return text
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        if not self.least <= number <= self.most or (self.whole and not number.is_integer()):
+            return None
+        return int(number) if number.is_integer() else number
+
+    def __str__(self) -> str:
+        """The values that it takes."""
+        numbers = f"{self.least:g} to {self.most:g}" if self.most >= self.least else ""
+        return " or ".join(filter(None, (", ".join(self.words), numbers)))
+
+
 @earlier_names(stock="pool")
 @dataclass(frozen=True)
 class Task:
@@ -79,7 +115,8 @@ class Task:
         positioned: Whether ``Draw.depth`` is the position of a single gold text, so that ``--depths`` applies.
         pool: Makes the candidate pool from documents; None if items need only whole documents as fillers.
         documents: Makes the documents of its items, for tasks that need no corpus: given a seed, a language, the number
-            of items, the longest length and a token counter. They have the role ``generated``.
+            of items, the longest length and a token counter. They have the role ``generated``. With dials chosen, it is
+            also given the settings of its items: values of all its dials, which items take in turn.
         data: Names of the data sources (``fathom list data``) whose records it requires.
         needs: What documents must have, for messages; "" if any text will do.
         gold: Roles of the documents that items can be about, if the corpus has roles (see ``ROLES``).
@@ -113,6 +150,7 @@ class Task:
         wording: The texts of its prompts, if ``--prompts official`` may replace them; else None.
         published: The task on published records that asks for the same ability, so that both can be compared; "" for
             none.
+        dials: Its dials, by name.
     """
 
     name: str
@@ -126,7 +164,7 @@ class Task:
     languages: tuple[str, ...] = ("en", "zh")
     positioned: bool = False
     pool: Callable[[Resources], CandidatePool] | None = None
-    documents: Callable[[int, str, int, int, Counter], Iterable[Document]] | None = None
+    documents: Callable[..., Iterable[Document]] | None = None
     data: tuple[str, ...] = ()
     needs: str = ""
     gold: tuple[Role, ...] = ROLES
@@ -151,6 +189,7 @@ class Task:
     shortcut: str = ""
     wording: Wording | None = None
     published: str = ""
+    dials: Mapping[str, Dial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wrong = [

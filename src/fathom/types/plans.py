@@ -230,6 +230,7 @@ class Candidate:
         lengths: Lengths of the build that it fits; None for all of them.
         name: The publishers' number of the item, so that it has the same name in every build; "" for a running number.
         facets: Facets of the samples of each question, in the order of the questions; () for none.
+        cluster: A name that items of the same facts share; "" if the text of the document is what items share.
     """
 
     document: Document
@@ -238,6 +239,7 @@ class Candidate:
     lengths: tuple[int, ...] | None = None
     name: str = ""
     facets: tuple[Mapping[str, Facet], ...] = ()
+    cluster: str = ""
 
 
 @earlier_names(cards="candidates")

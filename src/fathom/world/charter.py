@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 
+from fathom.world.dials import settled
 from fathom.world.reading import date_in
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
@@ -97,6 +98,7 @@ class Charter:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Facts:
         """See ``Family.facts``."""
+        dials = settled(code, dials)
         name = f"charter/{code}/{seed}/{number}"
         rng = draws(name)
         marks = map(mark, count(rng.randrange(_FIRST_MARKS)))

@@ -19,6 +19,7 @@ from itertools import count
 from random import Random
 from typing import TypeAlias
 
+from fathom.world.dials import settled
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
     NOT_STATED,
@@ -102,6 +103,7 @@ class Code:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Facts:
         """See ``Family.facts``."""
+        dials = settled(code, dials)
         name = f"code/{code}/{seed}/{number}"
         rng = draws(name)
         first = rng.randrange(_FIRST_PACKAGES)

@@ -19,6 +19,7 @@ from itertools import count, cycle
 from random import Random
 from typing import TypeAlias
 
+from fathom.world.dials import settled
 from fathom.world.reading import MONTHS, date_in
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
@@ -89,6 +90,7 @@ class Dialogue:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Facts:
         """See ``Family.facts``."""
+        dials = settled(code, dials)
         name = f"dialogue/{code}/{seed}/{number}"
         rng = draws(name)
         if code == "T11.2":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 
+from fathom.world.dials import settled
 from fathom.world.reading import MARK, date_in
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
@@ -101,6 +102,7 @@ class Inventory:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Facts:
         """See ``Family.facts``."""
+        dials = settled(code, dials)
         name = f"inventory/{code}/{seed}/{number}"
         rng = draws(name)
         first = rng.randrange(ASKED, _FIRST_MARKS)

@@ -14,10 +14,11 @@ from random import Random
 from statistics import median_low
 
 from fathom.types import FathomError
+from fathom.world.dials import settled
 from fathom.world.facts import WORKS, Stage
 from fathom.world.names import DISTRICTS, MARKS, OWN_DISTRICTS, OWN_MARKS, OWN_TOWNS, PEOPLE, TOWNS, grammar
 from fathom.world.prose import Writer, filler_passages
-from fathom.world.types import Dials, Language, Passage, Problem
+from fathom.world.types import Dials, Language, Naming, Passage, Problem
 
 FORMS = ("table", "sentences", "json")
 ROWS, FIRMS_OF, WORKS_OF = 36, 4, 4
@@ -72,6 +73,7 @@ class Books:
     seed: int = 0
     code: str = ""
     number: int = 0
+    names: Naming = "invented"
 
     @property
     def rows(self) -> list[Row]:
@@ -109,13 +111,14 @@ def _receipts(rng: Random, marks: Iterator[int], place: tuple[int, int], year: i
 
 
 def _aggregated(rng: Random, dials: Dials) -> Books:
-    """Cash books of a town for two years and of another town, with the same firms and works."""
+    """Cash books of a town for a year, and with the same firms and works of later years and of other towns in turn."""
     stage = Stage.of(rng)
     firms, works = [stage.new("firm") for _ in range(FIRMS_OF)], rng.sample(range(WORKS), WORKS_OF)
-    town, other = (next(stage.towns), rng.randrange(OWN_DISTRICTS)), (next(stage.towns), rng.randrange(OWN_DISTRICTS))
+    town, *others = ((next(stage.towns), rng.randrange(OWN_DISTRICTS)) for _ in range(1 + (dials.near + 1) // 2))
     year = rng.randrange(1862, 1930)
     pages: list[Page] = []
-    for place, when in ((town, year), (town, year + 1), (other, year)):
+    books = [entry for turn, other in enumerate(others, 1) for entry in ((town, year + turn), (other, year))]
+    for place, when in ((town, year), *books[: dials.near]):
         numbers = count(rng.randrange(100, 900))
         pages += _pages(rng, stage.marks, place, when, _rows(rng, firms, works, ROWS, numbers))
     chosen = rng.sample(PARTS, 3)
@@ -138,7 +141,7 @@ _COMPUTED: Mapping[str, Callable[[list[int]], int]] = {"total": sum, "largest": 
 
 
 def _compared(rng: Random, dials: Dials) -> Books:
-    """The cash book of a town and the receipts for it, some left out and some changed; the next year agrees."""
+    """The cash book of a town and the receipts for it, some left out and some changed; the next years agree."""
     stage = Stage.of(rng)
     firms, works = [stage.new("firm") for _ in range(FIRMS_OF)], rng.sample(range(WORKS), WORKS_OF)
     town, year, pages = (next(stage.towns), rng.randrange(OWN_DISTRICTS)), rng.randrange(1862, 1930), list[Page]()
@@ -150,10 +153,32 @@ def _compared(rng: Random, dials: Dials) -> Books:
     changed = {row.number: max(1, row.money + rng.choice((-1, 1)) * rng.randrange(1, 90)) for row in touched[missing:]}
     received = [replace(row, money=changed.get(row.number, row.money)) for row in rows if row.number not in lost]
     pages += _pages(rng, stage.marks, town, year, rows) + _receipts(rng, stage.marks, town, year, received)
-    later = _rows(rng, firms, works, ROWS // 3, numbers)
-    pages += _pages(rng, stage.marks, town, year + 1, later) + _receipts(rng, stage.marks, town, year + 1, later)
+    for when in range(year + 1, year + 1 + dials.near):
+        later = _rows(rng, firms, works, ROWS // 3, numbers)
+        pages += _pages(rng, stage.marks, town, when, later) + _receipts(rng, stage.marks, town, when, later)
     rng.shuffle(pages)
     return Books(tuple(pages), town[0], year, frozenset(row.number for row in touched), (), lost, changed)
+
+
+def _counterfactual(books: Books, rng: Random) -> Books:
+    """The books with another sum in a payment, or in a receipt that differs from its payment: an answer is another."""
+    own, changed = {row.number: row for row in books.rows}, dict(books.changed or {})
+    if changed:
+        number = rng.choice(sorted(changed))
+        paid = own[number].money
+        taken = {paid, changed[number], 2 * paid - changed[number]}  # as far apart, and the answer would be the same
+    else:
+        part, value = books.parts[0]
+        used = sorted(_used(part, value, books.rows), key=lambda row: row.money)
+        row = {"largest": used[-1], "median": used[(len(used) - 1) // 2]}.get(part) or rng.choice(used)
+        number, taken = row.number, {row.money for row in own.values()}
+    money = rng.choice([sum_ for sum_ in range(103, 4990) if sum_ not in taken])
+    pages = tuple(
+        replace(page, rows=tuple(replace(row, money=money) if row.number == number else row for row in page.rows))
+        if (page.town, page.year) == (books.town, books.year) and (page.firm >= 0) == bool(changed) else page
+        for page in books.pages
+    )  # fmt: skip
+    return replace(books, pages=pages, changed=changed | {number: money} if changed else books.changed)
 
 
 _DRAWS: Mapping[str, Callable[[Random, Dials], Books]] = {"T8.1": _compared, "T8.2": _aggregated}
@@ -178,10 +203,10 @@ def _filler_pages(seed: int, group: int) -> tuple[Page, ...]:
 
 
 @cache
-def _filler_passages(seed: int, language: Language, group: int) -> tuple[Passage, ...]:
+def _filler_passages(writer: Writer, group: int) -> tuple[Passage, ...]:
     """A group of fillers: books, and papers of the annals among them."""
-    books = [_passage(page, Writer(seed, language)) for page in _filler_pages(seed, group)]
-    return (*books, *filler_passages(seed, language, group)[: len(books) // 2])
+    books = [_passage(page, writer) for page in _filler_pages(writer.seed, group)]
+    return (*books, *filler_passages(writer, group)[: len(books) // 2])
 
 
 def _passage(page: Page, writer: Writer, needed: frozenset[int] = frozenset()) -> Passage:
@@ -243,13 +268,15 @@ class Ledger:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Books:
         """See ``Family.facts``."""
-        books = _DRAWS[code](Random(f"ledger|{seed}|{code}|{number}"), dials)
+        books = _DRAWS[code](Random(f"ledger|{seed}|{code}|{number}"), settled(code, dials))
+        if dials.counterfactual:
+            books = _counterfactual(books, Random(f"counterfactual|{seed}|{code}|{number}"))
         _prove(books)
-        return replace(books, seed=seed, code=code, number=number)
+        return replace(books, seed=seed, code=code, number=number, names=dials.names)
 
     def passages(self, facts: Books, language: Language) -> tuple[Passage, ...]:
         """See ``Family.passages``."""
-        writer = Writer(facts.seed, language)
+        writer = Writer(facts.seed, language, facts.names)
         return tuple(
             _passage(page, writer, facts.needed if (page.town, page.year) == (facts.town, facts.year) else frozenset())
             for page in facts.pages
@@ -258,13 +285,13 @@ class Ledger:
     def siblings(self, facts: Books, language: Language) -> Iterator[Passage]:
         """See ``Family.siblings``."""
         for group in count():
-            passages = list(_filler_passages(facts.seed, language, group))
+            passages = list(_filler_passages(Writer(facts.seed, language, facts.names), group))
             Random(f"siblings|{facts.seed}|{facts.code}|{facts.number}|{group}").shuffle(passages)
             yield from passages
 
     def problem(self, facts: Books, code: str, language: Language) -> Problem:
         """See ``Family.problem``."""
-        writer, texts = Writer(facts.seed, language), grammar("ledger")["questions"]
+        writer, texts = Writer(facts.seed, language, facts.names), grammar("ledger")["questions"]
         town, rows = writer.names.town(facts.town), facts.rows
         if code == "T8.1":
             sums = {row.number: row.money for row in rows}

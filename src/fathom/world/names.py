@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from fathom.storage.toml import parse_toml
-from fathom.world.types import Language
+from fathom.world.types import Language, Naming
 
 TOWNS, DISTRICTS = 1288, 40
 OWN_TOWNS, OWN_DISTRICTS = 640, 20
@@ -36,10 +36,11 @@ def _shuffled(seed: int, kind: str, size: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of a world in one language."""
+    """The names of a world in one language: invented ones, or such as are common."""
 
     seed: int
     language: Language
+    kind: Naming = "invented"
 
     def _number(self, kind: str, number: int, size: int) -> int:
         factor, summand = _shuffled(self.seed, kind, size)
@@ -47,7 +48,9 @@ class Names:
 
     @property
     def _parts(self) -> Mapping[str, Sequence[str]]:
-        parts: Mapping[str, Sequence[str]] = grammar("names")[self.language]
+        parts: Mapping[str, Sequence[str]] = grammar("names" if self.kind == "invented" else "real_names")[
+            self.language
+        ]
         return parts
 
     def town(self, number: int) -> str:

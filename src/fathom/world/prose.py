@@ -9,7 +9,7 @@ from typing import Any
 
 from fathom.world.facts import Paper, Record, fillers
 from fathom.world.names import Names, grammar
-from fathom.world.types import Language, Passage
+from fathom.world.types import Language, Naming, Passage
 
 LEAD, TAIL, REMARK = 0.3, 0.55, 0.4
 """Shares of records that begin with a phrase of their genre, and that a sentence without facts follows; share of papers
@@ -23,11 +23,12 @@ class Writer:
 
     seed: int
     language: Language
+    naming: Naming = "invented"
 
     @property
     def names(self) -> Names:
         """The names of the world."""
-        return Names(self.seed, self.language)
+        return Names(self.seed, self.language, self.naming)
 
     @property
     def grammar(self) -> Mapping[str, Any]:
@@ -77,6 +78,12 @@ class Writer:
     def question(self, town: int, record: Record, slot: str) -> str:
         """The question for a value of a record."""
         return self.fill(self.grammar["acts"][record.act]["ask"][slot], record, self.names.town(town))
+
+    def in_other_words(self, town: int, record: Record, slot: str) -> str:
+        """The question for a value of a record, without a content word of the sentences that tell it."""
+        words = grammar("other_words")
+        work, plan = words["works"][self.language][record.work], words[record.act][slot][self.language]
+        return str(plan).format(work=work, town=self.names.town(town))
 
     def passage(self, paper: Paper, needed: frozenset[tuple[int, str]] = frozenset()) -> Passage:
         """A paper as a passage; ``needed`` are works and acts of the records that are evidence."""
@@ -131,6 +138,6 @@ class Writer:
 
 
 @cache
-def filler_passages(seed: int, language: Language, group: int) -> tuple[Passage, ...]:
+def filler_passages(writer: Writer, group: int) -> tuple[Passage, ...]:
     """A group of passages that fill contexts, which many items share (``facts.fillers``)."""
-    return tuple(map(Writer(seed, language).passage, fillers(seed, group)))
+    return tuple(map(writer.passage, fillers(writer.seed, group)))

@@ -44,6 +44,24 @@ _ACTS: Mapping[Language, Mapping[str, str]] = {
         "opening": "启用|宾客",
     },
 }
+_OTHER_WORKS: Mapping[Language, Sequence[str]] = {
+    "en": ("crossing", "taught", "stallholders", "drinking", "corn", "sunrise", "poor", "washing", "sick", "dues",
+           "reading room", "firefighters", "landing", "barrier", "butchers", "belfry"),
+    "zh": ("跨河", "念书", "摊贩", "解渴", "谷子", "日出", "穷人", "洗澡", "治病", "过路钱", "典籍", "救火",
+           "停泊", "拦河", "杀猪", "报时"),
+}  # fmt: skip
+_OTHER_ACTS: Mapping[Language, Mapping[str, str]] = {
+    "en": {
+        "petition": "request", "vote": "aside", "contract": "chosen", "delivery": "supplied|supplies", "gift": "donor",
+        "damage": "harm", "payment": "under way", "inspection": "fault", "completion": "finished",
+        "opening": "ceremony", "keeper": "looks? after",
+    },
+    "zh": {
+        "petition": "请求|支持", "vote": "公家", "contract": "获选", "delivery": "货", "gift": "善人", "damage": "遭",
+        "payment": "还没有造好", "inspection": "毛病", "completion": "造好", "opening": "仪式", "keeper": "照料",
+    },
+}  # fmt: skip
+"""The same in questions that share no word with the papers."""
 _FORMS: Mapping[Language, Mapping[str, str]] = {
     "en": {
         "person": r"(?:Mr|Miss) [A-Z][a-z]+ [A-Z][a-z]+",
@@ -169,6 +187,13 @@ def work_in(text: str, language: Language) -> str:
 def act_in(text: str, language: Language) -> str:
     """The act of which a text tells or asks."""
     return next((act for act, words in _ACTS[language].items() if re.search(words, text, re.IGNORECASE)), "")
+
+
+def in_other_words(text: str, language: Language) -> tuple[str, str]:
+    """The work and the act of a question that shares no word with the papers; "" if there is none."""
+    known = zip(_WORKS[language], _OTHER_WORKS[language], strict=True)
+    work = next((work for work, words in known if words in text), "")
+    return work, next((act for act, words in _OTHER_ACTS[language].items() if re.search(words, text)), "")
 
 
 def values_in(text: str, language: Language) -> dict[str, str]:

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import combinations, count, product
 from random import Random
 
+from fathom.world.dials import settled
 from fathom.world.reading import MARK
 from fathom.world.types import Dials, Language, Passage, Problem
 from fathom.world.wording import (
@@ -91,6 +92,7 @@ class Rules:
 
     def facts(self, code: str, seed: int, number: int, dials: Dials) -> Facts:
         """See ``Family.facts``."""
+        dials = settled(code, dials)
         name = f"rules/{code}/{seed}/{number}"
         rng = draws(name)
         first = rng.randrange(_FIRST_MARKS)

@@ -5,28 +5,33 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 Language: TypeAlias = Literal["en", "zh"]
+Naming: TypeAlias = Literal["invented", "real"]
+"""Names that no place or person has, or such as are common: the same facts, told with other names."""
+AS_USUAL = -1
 Facts = TypeVar("Facts")
 
 
 @dataclass(frozen=True, slots=True)
 class Dials:
-    """What makes an item hard, for callers of a family; the suite ``world`` takes the defaults.
-
-    Not every family heeds every dial (docs/reference/suites/world.md says which do).
+    """What makes an item hard. ``fathom.world.dials`` says which task heeds which dial.
 
     Attributes:
         hops: Facts to be joined for the answer.
-        near: Siblings that differ from the wanted one in one attribute.
+        near: Siblings that differ from the wanted one in one attribute; ``AS_USUAL`` for as many as the task has.
         paraphrase: Share in [0, 1] of the question's content words that the evidence does not have.
         noise: Share in [0, 1] of passages about something else.
         unanswerable: Whether the evidence lacks the answer, so that the right reply says so.
+        counterfactual: Whether values that are asked for are others, and the answer with them.
+        names: The kind of names.
     """
 
     hops: int = 2
-    near: int = 4
+    near: int = AS_USUAL
     paraphrase: float = 0.0
     noise: float = 0.0
     unanswerable: bool = False
+    counterfactual: bool = False
+    names: Naming = "invented"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Passage:
         title: A heading, or "".
         evidence: Character spans of the sentences on which the answer rests; empty for a sibling or a filler.
         place: Passages stand in the order of this number where the order matters (dates, turns, versions).
+        turn: When its evidence is used, counted from 1, where the answer takes it in an order; else 0.
     """
 
     key: str
@@ -46,6 +52,7 @@ class Passage:
     title: str = ""
     evidence: tuple[tuple[int, int], ...] = ()
     place: float = 0.0
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ never change the answer. Prompts end as those of LongBench Pro do, replies are s
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import accumulate
-from typing import Any
+from random import Random
+from typing import Any, TypeAlias
 
 from fathom.benchmarks.pro.records import NAME
 from fathom.benchmarks.pro.secondary_tasks import METRIC_NAMES, SECONDARY, SUMMARY_PASSES_ABOVE, SecondaryTask
@@ -35,11 +36,16 @@ from fathom.types import (
     Task,
     Whole,
 )
+from fathom.world.dials import HEEDED, dials_of
 from fathom.world.families import FAMILIES
 from fathom.world.types import Dials, Family, Language, Passage, Problem
 from fathom.world.wording import LETTERS
 
 DIALS = Dials()
+Settings: TypeAlias = Mapping[str, Facet]
+"""Dials of an item, by name."""
+CLOSE = 1e-9
+"""The least spread of evidence, in which passages still have an order."""
 SPARE = 1.02
 """Fillers of an item, as a share of the longest length."""
 JOINT = "\n\n"
@@ -69,9 +75,17 @@ def asked(problem: Problem, language: str) -> str:
 
 
 def documents(
-    seed: int, language: str, items: int, longest: int, counter: Counter, family: Family[Any], code: str
+    seed: int,
+    language: str,
+    items: int,
+    longest: int,
+    counter: Counter,
+    settings: Sequence[Settings] = ({},),
+    *,
+    family: Family[Any],
+    code: str,
 ) -> Iterable[Document]:
-    """The documents of a task: one for each item, with its evidence, and one for each passage that fills contexts.
+    """The documents of a task: one for each text with evidence, and one for each passage that fills contexts.
 
     Args:
         seed: Seed of the world.
@@ -79,25 +93,37 @@ def documents(
         items: Number of items.
         longest: Longest length in tokens.
         counter: Counts the passages.
+        settings: Dials that items take in turn; those of a round have facts of one number.
         family: The family of the task.
         code: Its secondary task.
     """
     spoken: Language = "zh" if language == "zh" else "en"
-    for number in range(items):
-        facts = family.facts(code, seed, number, DIALS)
-        passages = family.passages(facts, spoken)
-        fillers: list[Document] = []
-        tokens = 0
-        for passage in family.siblings(facts, spoken):
-            if tokens > longest * SPARE + 2048:
-                break
-            fillers.append(_filler(passage, language))
-            tokens += counter.size(fillers[-1])
-        yield from fillers
-        yield _item(passages, family.problem(facts, code, spoken), language, {
-            "code": code, "number": number, "places": [passage.place for passage in passages],
-            "fillers": [filler.id for filler in fillers],
-        })  # fmt: skip
+    for number in range(-(-items // len(settings))):
+        made: dict[Dials, tuple[tuple[Passage, ...], Problem, list[str]]] = {}
+        texts: dict[str, list[tuple[tuple[Passage, ...], Problem, Mapping[str, Any]]]] = {}
+        first = number * len(settings)
+        for turn, chosen in enumerate(settings[: items - first], start=first):
+            if (dials := dials_of(chosen)) not in made:
+                facts = family.facts(code, seed, number, dials)
+                fillers = list(_fillers(family.siblings(facts, spoken), language, longest, counter))
+                yield from fillers
+                names = [filler.id for filler in fillers]
+                made[dials] = family.passages(facts, spoken), family.problem(facts, code, spoken), names
+            passages, problem, names = made[dials]
+            about = {"number": turn, "chance": problem.chance, "settings": dict(chosen), "fillers": names}
+            texts.setdefault(JOINT.join(map(_written, passages)), []).append((passages, problem, about))
+        for text, questions in texts.items():
+            yield _item(text, questions, language, {"code": code, "draw": f"{seed}|{code}|{language}|{number}"})
+
+
+def _fillers(siblings: Iterable[Passage], language: str, longest: int, counter: Counter) -> Iterator[Document]:
+    """Documents that fill the longest context."""
+    tokens = 0
+    for passage in siblings:
+        if tokens > longest * SPARE + 2048:
+            return
+        yield (filler := _filler(passage, language))
+        tokens += counter.size(filler)
 
 
 def _written(passage: Passage) -> str:
@@ -110,36 +136,88 @@ def _filler(passage: Passage, language: str) -> Document:
     return Document(document_id(text), text, f"world:{passage.key}", language, meta={"place": passage.place})
 
 
-def _item(passages: Sequence[Passage], problem: Problem, language: str, meta: Mapping[str, Any]) -> Document:
-    """The document of an item: its passages one after the other, with the question and its evidence."""
-    texts = list(map(_written, passages))
-    starts = list(accumulate((len(text) + len(JOINT) for text in texts[:-1]), initial=0))
-    evidence = tuple(
-        (start + len(text) - len(passage.text) + first, start + len(text) - len(passage.text) + last)
-        for start, text, passage in zip(starts, texts, passages, strict=True)
-        for first, last in passage.evidence
-    )
-    text = JOINT.join(texts)
-    question = Question(asked(problem, language), problem.references or problem.answers, evidence)
+def _item(
+    text: str,
+    questions: Sequence[tuple[Sequence[Passage], Problem, Mapping[str, Any]]],
+    language: str,
+    meta: Mapping[str, Any],
+) -> Document:
+    """The document of items with one text: its passages one after the other, with the questions and their evidence."""
+    parts = list(map(_written, questions[0][0]))
+    starts = list(accumulate((len(part) + len(JOINT) for part in parts[:-1]), initial=0))
+    places = list(zip(starts, parts, strict=True))
     return Document(
         document_id(text),
         text,
-        f"world:{meta['code']}/{meta['number']}",
+        f"world:{meta['code']}/{questions[0][2]['number']}",
         language,
-        questions=(question,),
-        meta={**meta, "chance": problem.chance},
-        passages=tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)),
-    )
+        questions=tuple(
+            Question(asked(problem, language), problem.references or problem.answers, tuple(_evidence(places, given)))
+            for given, problem, _ in questions
+        ),
+        meta={**meta, "asked": [
+            {**about, "layout": [(passage.place, bool(passage.evidence), passage.turn) for passage in passages]}
+            for passages, _, about in questions
+        ]},
+        passages=tuple((start, start + len(part)) for start, part in places),
+    )  # fmt: skip
+
+
+def _evidence(places: Iterable[tuple[int, str]], passages: Iterable[Passage]) -> Iterator[tuple[int, int]]:
+    """The spans of evidence in a text of passages, each of which starts at a place."""
+    for (start, part), passage in zip(places, passages, strict=True):
+        body = start + len(part) - len(passage.text)
+        yield from ((body + first, body + last) for first, last in passage.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Candidate):
+    """What one item is made of.
+
+    Attributes:
+        number: Its number.
+        chance: What a guess scores.
+        settings: Its dials; empty if none were chosen.
+        fillers: Ids of the documents that fill its contexts, in their order.
+        layout: Of each passage its place, whether it is evidence, and when it is used (``Passage``).
+        draw: Names the random draws of items with the same facts.
+    """
+
+    number: int = 0
+    chance: float = 0.0
+    settings: Settings = field(default_factory=dict)
+    fillers: tuple[str, ...] = ()
+    layout: tuple[tuple[float, bool, int], ...] = ()
+    draw: str = ""
+
+    def places(self, rng: Random) -> list[float]:
+        """Where each passage stands in a context, from 0 to 1, if the texts have no order of their own."""
+        places = [rng.random() for _ in self.layout]
+        evidence = [number for number, (_, is_evidence, _) in enumerate(self.layout) if is_evidence]
+        spread, order = float(self.settings.get("spread", 1)), self.settings.get("order", "random")
+        start = rng.random() * (1 - spread) if spread < 1 else 0.0
+        for number in evidence if spread < 1 else ():
+            places[number] = start + max(spread, CLOSE) * places[number]
+        if order != "random":
+            used = sorted((number for number in evidence if self.layout[number][2]), key=lambda n: self.layout[n][2])
+            free = sorted((places[number] for number in used), reverse=order == "reverse")
+            for number, place in zip(used, free, strict=True):
+                places[number] = place
+        return places
 
 
 def pool(resources: Resources, task: SecondaryTask) -> CandidatePool:
     """The items of a task, in order; the length of none is limited."""
-    of_task = [document for document in resources.documents if document.meta.get("code") == task.code]
-    candidates = [
-        Candidate(document, tuple(Span(document.id, start, end) for start, end in document.passages))
-        for document in sorted(of_task, key=lambda document: int(str(document.meta["number"])))
-    ]
-    return CandidatePool((), candidates, shuffled=False)
+    own = [document for document in resources.documents if document.meta.get("code") == task.code]
+    items = sorted((item for each in own for item in _items(each, each.meta)), key=lambda item: item.number)
+    return CandidatePool((), items, shuffled=False)
+
+
+def _items(document: Document, meta: Mapping[str, Any]) -> Iterator[Item]:
+    spans = tuple(Span(document.id, start, end) for start, end in document.passages)
+    for question, about in zip(document.questions, meta["asked"], strict=True):
+        cluster = meta["draw"] if about["settings"] else ""
+        yield Item(document, spans, (question,), cluster=cluster, draw=meta["draw"], **about)
 
 
 _ENDS = re.compile(r"\n|(?<=[a-z0-9)]\.) (?=[A-Z])|(?<=。)(?=[^\n])")
@@ -237,42 +315,41 @@ class Context:
 
 def plan(draw: Draw, task: SecondaryTask) -> Plan:
     """One item: its passages and fillers have the same places at every length."""
-    assert draw.candidate is not None
-    item, resources, rng = draw.candidate.document, draw.resources, draw.rng
+    item, resources, rng = draw.candidate, draw.resources, draw.rng
+    assert isinstance(item, Item)
     known = {document.id: document for document in resources.documents}
-    fillers = [known[str(name)] for name in _listed(item, "fillers")]
-    places = [float(str(place)) for place in _listed(item, "places")]
+    fillers = [known[name] for name in item.fillers]
+    places = [place for place, _, _ in item.layout]
     own = [float(str(filler.meta["place"])) for filler in fillers]
     if not any(places):  # the order does not matter
-        places, own = [rng.random() for _ in places], [rng.random() for _ in own]
+        # Items with the same facts have the same places.
+        places = item.places(Random(f"{item.draw}|evidence") if item.settings else rng)
+        others = Random(f"{item.draw}|fillers") if item.settings else rng
+        own = [others.random() for _ in own]
     joint = resources.counter.count(f".{JOINT}") - 1
     sizes = list(accumulate((resources.counter.size(filler) + joint for filler in fillers), initial=0))
-    gold = list(zip(places, draw.candidate.spans, strict=True))
+    gold = list(zip(places, item.spans, strict=True))
     context = Context(gold, list(zip(own, fillers, strict=True)), sizes, _ending(item, task), resources.counter)
     return Whole(context.arrange)
 
 
-def _listed(document: Document, name: str) -> Sequence[Any]:
-    value = document.meta[name]
-    assert isinstance(value, list)
-    return value
-
-
-def _ending(item: Document, task: SecondaryTask) -> Ending:
-    question, ends = item.questions[0], ENDS[item.language]
-    at_once, thinking = (ends[name].format(mark=MARK[item.language]) for name in ("at once", "thinking"))
+def _ending(item: Item, task: SecondaryTask) -> Ending:
+    (question,), language = item.questions, item.document.language
+    ends = ENDS[language]
+    at_once, thinking = (ends[name].format(mark=MARK[language]) for name in ("at once", "thinking"))
     facets: dict[str, Facet] = {
         "primary_task": task.primary,
         "secondary_task": task.name,
         "contextual_requirement": task.requirement,
         "evidence_sentences": len(question.evidence),
+        **item.settings,
     }
     if task.metric == "Summary":
         facets["pass_above"] = SUMMARY_PASSES_ABOVE
     return Ending(
         question=f"{GAP}{question.text}\n\n{at_once}",
         targets=question.answers,
-        chance=float(str(item.meta["chance"])),
+        chance=item.chance,
         facets=facets,
         asked=question.text,
         closed=f"{ends['closed']}\n\n{question.text}\n\n{at_once}",
@@ -301,6 +378,7 @@ def _task(family: Family[Any], task: SecondaryTask) -> Task:
         official=official,
         capped=True,
         lines=task.metric != "Summary",
+        dials=HEEDED[task.code],
     )
 
 

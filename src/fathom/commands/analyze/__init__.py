@@ -417,6 +417,28 @@ def analyze_thinking(options: ThinkingOptions) -> "list[analysis.ThinkingGain]":
     return thinking_gain(study_rows(options), by=options.by or ("overall",), seed=options.seed)
 
 
+class DialsOptions(Study):
+    _: KW_ONLY
+    by: Annotated[
+        Names, opt("Dials, separated by commas; default: those of generated suites. Any facet counts as a dial.")
+    ] = unset
+
+
+@study(
+    DialsOptions,
+    printing("no dial has several settings in these rows: build with --dials, for instance --dials hops=2,3"),
+)
+def analyze_dials(options: DialsOptions) -> "list[analysis.DialPoint | analysis.DialLoss]":
+    """How the score falls along each dial, twins, and which dial explains what is lost with length.
+
+    First the points, then the losses.
+    """
+    from fathom.analysis import dials
+
+    points, losses = dials(study_rows(options), by=options.by or (), seed=options.seed)
+    return [*points, *losses]
+
+
 class DifficultyOptions(OfRows, Json):
     _: KW_ONLY
     tiers: Annotated[

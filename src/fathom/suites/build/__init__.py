@@ -173,7 +173,7 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
         inputs["errata"] = errata_checksum(read_errata(wanted.errata))
     if wanted.alone and not all(get_task(name).gold_alone for name in wanted.tasks):
         inputs["needles_alone"] = True  # earlier versions left needles out
-    for name in ("padded", "unnamed", "each_length"):  # nor did they have such prompts
+    for name in ("padded", "unnamed", "each_length", "dials"):  # nor did they have such prompts
         if not inputs[name]:
             del inputs[name]
     if not wanted.grids:  # suites without grids were built before grids existed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from math import floor
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from fathom.suites.registry import get_task, suite_name, suites, task_name, task
 from fathom.suites.settings import BuildSettings
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT, is_at_hand
-from fathom.types import FathomError, Grid, Role, Suite, Task
+from fathom.types import Facet, FathomError, Grid, Role, Suite, Task
 
 QA: tuple[Role, ...] = ("qa", "multi_qa")
 SUMMARIES: tuple[Role, ...] = ("summary", "multi_summary")
@@ -66,6 +67,7 @@ class BuildConfig:
         skip_bad: Whether to skip unusable rows of published records.
         grids: Items, lengths and depths of tasks with their own.
         each_length: Whether ``items`` is the number of published records of each length.
+        dials: The values that items of generated tasks take in turn, by dial; see ``settings_of``.
     """
 
     suite: str
@@ -99,6 +101,7 @@ class BuildConfig:
     skip_bad: bool = False
     grids: tuple[tuple[str, Grid], ...] = ()
     each_length: bool = False
+    dials: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def of(self, task: str) -> BuildConfig:
         """The configuration for one task, with its own items and lengths if it has any."""
@@ -201,7 +204,48 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         skip_bad=settings.skip_bad,
         grids=_grids(suite, settings.lengths, settings.items),
         each_length=suite.each_length,
+        dials=_checked_dials(settings.dials or {}, suite, items),
     )
+
+
+def _checked_dials(
+    chosen: Mapping[str, Sequence[str]], suite: Suite, items: int
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The dials that were chosen, each value of which some task takes."""
+    tasks = list(map(get_task, suite.tasks))
+    for name, values in chosen.items():
+        dials = [task.dials[name] for task in tasks if name in task.dials]
+        if not dials:
+            known = ", ".join(sorted({name for task in tasks for name in task.dials})) or "none"
+            raise FathomError(f"`dials` {name}: {suite.name} has no such dial; it has: {known}")
+        for value in values:
+            if all(dial.read(value) is None for dial in dials):
+                taken = "; ".join(dict.fromkeys(map(str, dials)))
+                raise FathomError(f"`dials` {name}={value}: expected {taken}")
+    dials_chosen = tuple((name, tuple(dict.fromkeys(values))) for name, values in chosen.items())
+    for task in tasks if chosen else ():
+        if (needed := len(settings_of(task, dials_chosen))) > items:
+            raise FathomError(
+                f"`dials`: {task.name} has {needed} settings, of which {items} items cannot take all: choose fewer "
+                f"values, or `items` {needed}"
+            )
+    return dials_chosen
+
+
+def settings_of(task: Task, chosen: Sequence[tuple[str, Sequence[str]]]) -> list[Mapping[str, Facet]]:
+    """The settings that the items of a task take in turn: all values of its dials with each other.
+
+    Args:
+        task: The task.
+        chosen: Values by dial. Those that the task does not take are left out; a dial without any has its default.
+    """
+    values = dict(chosen)
+    taken = {
+        name: list(dict.fromkeys(value for text in values.get(name, ()) if (value := dial.read(text)) is not None))
+        or [dial.default]
+        for name, dial in task.dials.items()
+    }
+    return [dict(zip(taken, setting, strict=True)) for setting in product(*taken.values())]
 
 
 def _grids(suite: Suite, lengths: Sequence[int] | None, items: int | None) -> tuple[tuple[str, Grid], ...]:

@@ -319,7 +319,7 @@ def _build_part(
         checks.add_built(candidate)
         if candidate:
             drawn += len(candidate.questions)
-            part.clusters[item] = cluster_of(candidate.document)
+            part.clusters[item] = candidate.cluster or cluster_of(candidate.document)
         lengths.update(at)
         for samples in contexts:
             full = (sample for sample in samples if fillers and sample.whole)

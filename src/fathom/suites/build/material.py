@@ -17,7 +17,7 @@ from fathom.documents.sources.errata import Erratum, corrected, read_errata
 from fathom.documents.sources.templates import Templates, read_templates
 from fathom.plugins.names import first_of
 from fathom.printing import several
-from fathom.suites.build.config import BOOKS, BuildConfig
+from fathom.suites.build.config import BOOKS, BuildConfig, settings_of
 from fathom.suites.build.wording import OfficialWording, read_wording
 from fathom.suites.registry import get_task
 from fathom.tokens.counts import TokenCounter
@@ -177,8 +177,9 @@ class Material:
             own, make_all = wanted.of(task.name), task.documents
             if make_all is None or not own.lengths:
                 continue
+            settings = [settings_of(task, wanted.dials)] if wanted.dials and task.dials else []
             for language in wanted.languages or task.languages:
-                made = make_all(wanted.seed, language, own.items, own.lengths[-1], counter)
+                made = make_all(wanted.seed, language, own.items, own.lengths[-1], counter, *settings)
                 self.add(made, ("generated",), wanted.languages)
         for language in NEUTRAL.keys() & self.languages() if wanted.padded else ():
             size = counter.size(neutral_document(PROBED, language)) / PROBED

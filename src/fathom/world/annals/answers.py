@@ -8,7 +8,7 @@ from fathom.world.annals.case import Case, Kind, need, scattered, some_acts, wor
 from fathom.world.facts import SLOTS, WORKS, Record, Stage
 from fathom.world.names import OWN_DISTRICTS
 from fathom.world.prose import Writer
-from fathom.world.reading import Read, act_in, numbered, work_in
+from fathom.world.reading import Read, act_in, in_other_words, numbered, work_in
 from fathom.world.types import Dials, Language, Problem
 from fathom.world.wording import LETTERS
 
@@ -28,7 +28,7 @@ def _single(rng: Random, dials: Dials) -> Case:
     works = rng.sample(range(WORKS), 3)
     towns = [
         stage.town(district, [stage.project(work, some_acts(rng, 4, act)) for work in works])
-        for _ in range(max(OPTIONS, dials.near))
+        for _ in range(1 + dials.near)
     ]
     work = rng.choice(works)
     reported = [(p, r) for papers in towns for p in papers for r in p.records if (r.act, r.work) == (act, work)]
@@ -45,7 +45,8 @@ def _single(rng: Random, dials: Dials) -> Case:
 def _ask_single(case: Case, writer: Writer) -> Problem:
     asked = case.asked
     _, record = case.entry(asked["town"], asked["act"], asked["work"])
-    return _of_options(case, writer, writer.question(asked["town"], record, asked["slot"]), record)
+    ask = writer.in_other_words if case.paraphrased else writer.question
+    return _of_options(case, writer, ask(asked["town"], record, asked["slot"]), record)
 
 
 def _of_options(case: Case, writer: Writer, question: str, record: Record) -> Problem:
@@ -57,6 +58,9 @@ def _of_options(case: Case, writer: Writer, question: str, record: Record) -> Pr
 def _solve_single(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
     text = question.split("\nA. ", maxsplit=1)[0]
     town, work, act = town_in(text, language), work_in(text, language), act_in(text, language)
+    if not work:
+        work, act = in_other_words(text, language)
+        town = next((paper.town for paper in papers if paper.town in text), "")
     reported = [
         each
         for paper in papers
@@ -120,8 +124,7 @@ def _joined(rng: Random, dials: Dials) -> Case:
     needed = {
         need(paper, record) for paper in papers for record in paper.records if any(record is link for link in links)
     }
-    asked = {"town": towns[0][0].town, "district": district, "start": chain[0], "end": links[-1], "slot": slot,
-             "options": tuple(options), "steps": steps}  # fmt: skip
+    asked = {"town": towns[0][0].town, "district": district, "links": links, "slot": slot, "options": tuple(options)}
     return Case(papers, frozenset(needed), asked)
 
 
@@ -131,10 +134,10 @@ def _with(record: Record, slot: str, value: int) -> Record:
 
 def _ask_joined(case: Case, writer: Writer) -> Problem:
     asked = case.asked
-    town, work = writer.names.town(asked["town"]), writer.work(asked["start"].work)
-    question = wording(writer, "T3_1", f"steps{asked['steps']}", town=town, work=work,
+    town, work = writer.names.town(asked["town"]), writer.work(asked["links"][0].work)
+    question = wording(writer, "T3_1", f"steps{len(asked['links'])}", town=town, work=work,
                        district=writer.names.district(asked["district"]))  # fmt: skip
-    return _of_options(case, writer, question, asked["end"])
+    return _of_options(case, writer, question, asked["links"][-1])
 
 
 def _solve_joined(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from random import Random
 from typing import Any, TypeAlias
 
@@ -9,7 +10,7 @@ from fathom.world.facts import ACTS, WORKS, Paper, Record, Stage
 from fathom.world.names import OWN_DISTRICTS, grammar
 from fathom.world.prose import Writer
 from fathom.world.reading import Read
-from fathom.world.types import Dials, Language, Passage, Problem
+from fathom.world.types import Dials, Language, Naming, Passage, Problem
 
 Need: TypeAlias = tuple[int, int, str]
 """A record that is evidence: mark of its paper, work and act."""
@@ -28,6 +29,8 @@ class Case:
         code: Secondary task.
         number: Number of the item.
         planned: Marks of papers that contradict others on purpose.
+        names: The kind of names.
+        paraphrased: Whether the question shares no content word with its evidence.
     """
 
     papers: tuple[Paper, ...]
@@ -37,6 +40,8 @@ class Case:
     code: str = ""
     number: int = 0
     planned: tuple[int, ...] = ()
+    names: Naming = "invented"
+    paraphrased: bool = False
 
     def entry(self, town: int, act: str, work: int) -> tuple[Paper, Record]:
         """The paper that tells an act about a work of a town, and the record; the first of several."""
@@ -85,7 +90,7 @@ def some_acts(rng: Random, least: int, *always: str) -> list[str]:
 
 
 def towns_of(
-    rng: Random, count: int, works: int, least: int, always: Collection[str] = (), districts: int = 1
+    rng: Random, count: int, works: int, least: int, always: Collection[str] = (), turns: Sequence[int] = ()
 ) -> tuple[Stage, int, list[list[Paper]]]:
     """Towns with some of the same works, each told in some acts.
 
@@ -95,19 +100,26 @@ def towns_of(
         works: Works of each town, out of one or two more.
         least: Acts of a work, at least.
         always: Acts that every work has.
-        districts: Districts of which the towns are in turn.
+        turns: The district of each town, from 0; all are of one by default.
 
     Returns:
         The stage, the first district, and the papers of each town.
     """
-    stage, of = Stage.of(rng), rng.sample(range(OWN_DISTRICTS), districts)
+    stage, of = Stage.of(rng), rng.sample(range(OWN_DISTRICTS), 1 + max(turns, default=0))
     common = rng.sample(range(WORKS), min(WORKS, works + 2))
     towns = []
-    for number in range(count):
+    for turn in turns or [0] * count:
         chosen = rng.sample(common, works)
         projects = [stage.project(work, some_acts(rng, least, *always)) for work in chosen]
-        towns.append(stage.town(of[number % districts], projects))
+        towns.append(stage.town(of[turn], projects))
     return stage, of[0], towns
+
+
+def mixed(own: int, near: int, others: int = 1) -> list[int]:
+    """The districts of towns: the first district's own ones among those of others, which are in turn."""
+    groups = [[1 + place % others for place in range(at, min(at + others, near))] for at in range(0, near, others)]
+    pairs = zip_longest([[0]] * own, groups, fillvalue=list[int]())
+    return [turn for pair in pairs for group in pair for turn in group]
 
 
 def scattered(rng: Random, papers: Iterable[Paper]) -> tuple[Paper, ...]:

@@ -18,7 +18,7 @@ from fathom.world.reading import Read, Report, act_in, values_in, work_in
 from fathom.world.types import Dials, Language, Passage, Problem
 
 CLAIMS, MOST_FALSE = 6, 2
-TWICE, CONFLICTS = 12, 4
+CONFLICTS = 4
 ONCE = {"contract": ("money",), "completion": ("money",), "opening": ("person", "count")}
 """Acts that happen once to a work, as the question says, with the values of which two papers can contradict each other.
 A change of the firm would contradict other papers of the work too."""
@@ -84,7 +84,7 @@ def _solve_cited(papers: Sequence[Read], question: str, language: Language) -> I
 
 def _supported(rng: Random, dials: Dials) -> Case:
     """One statement of several parts about one town; one part is false."""
-    _, _, towns = towns_of(rng, 3, 4, 6)
+    _, _, towns = towns_of(rng, 1 + dials.near, 4, 6)
     reported = [(paper, record) for paper in towns[0] for record in paper.records]
     chosen: list[tuple[Paper, Record]] = []
     for paper, record in rng.sample(reported, len(reported)):
@@ -128,10 +128,11 @@ def _contradicted(rng: Random, dials: Dials) -> Case:
     papers = [paper for town in towns for paper in town]
     reported = [(paper, record) for paper in papers for record in paper.records if record.act in ONCE]
     twice: list[tuple[Paper, Record]] = []
+    size = CONFLICTS + dials.near
     for paper, record in rng.sample(reported, len(reported)):
-        if paper.mark not in {other.mark for other, _ in twice} and len(twice) < TWICE:
+        if paper.mark not in {other.mark for other, _ in twice} and len(twice) < size:
             twice.append((paper, record))
-    if len(twice) < TWICE:
+    if len(twice) < size:
         return _contradicted(rng, dials)
     again = [
         Paper(next(stage.marks), rng.choice(GENRES), paper.town, district, paper.day + rng.randrange(3, 30),
@@ -139,14 +140,14 @@ def _contradicted(rng: Random, dials: Dials) -> Case:
         for paper, record in twice
     ]  # fmt: skip
     pairs, planned = [], []
-    for place in rng.sample(range(TWICE), CONFLICTS):
+    for place in rng.sample(range(size), CONFLICTS):
         paper, record = twice[place]
         again[place] = replace(again[place], records=(_otherwise(rng, record),))
         pairs.append((paper.mark, again[place].mark))
         planned.append(again[place].mark)
     needed = {(mark, record.work, record.act) for place, (paper, record) in enumerate(twice)
               for mark in (paper.mark, again[place].mark) if again[place].mark in planned}  # fmt: skip
-    asked = {"district": district, "pairs": tuple(pairs)}
+    asked = {"district": district, "pairs": tuple(pairs), "among": size}
     return Case(scattered(rng, (*papers, *again)), frozenset(needed), asked, planned=tuple(planned))
 
 
@@ -162,7 +163,9 @@ def _otherwise(rng: Random, record: Record) -> Record:
 def _ask_contradicted(case: Case, writer: Writer) -> Problem:
     pairs = [sorted(map(writer.names.mark, pair)) for pair in case.asked["pairs"]]
     question = wording(writer, "T7_1", district=writer.names.district(case.asked["district"]))
-    return Problem(question, tuple(" + ".join(pair) for pair in sorted(pairs)), chance=all_of(CONFLICTS, TWICE))
+    return Problem(
+        question, tuple(" + ".join(pair) for pair in sorted(pairs)), chance=all_of(CONFLICTS, case.asked["among"])
+    )
 
 
 def _solve_contradicted(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
@@ -250,7 +253,7 @@ def _slips(line: str, language: Language) -> list[tuple[int, str]]:
 @cache
 def _used() -> frozenset[str]:
     """All characters of texts and names: a wrong one is none of them."""
-    return frozenset(f"{grammar('zh')}{grammar('names')['zh']}{grammar('ledger')['zh']}")
+    return frozenset(f"{grammar('zh')}{grammar('names')['zh']}{grammar('real_names')['zh']}{grammar('ledger')['zh']}")
 
 
 def _write_misspelled(case: Case, writer: Writer) -> list[Passage]:

@@ -14,7 +14,7 @@ EVENTS = "ABCDEFG"
 
 def _dated(rng: Random, dials: Dials) -> Case:
     """One event of each of several towns."""
-    _, district, towns = towns_of(rng, len(EVENTS), 3, 2)
+    _, district, towns = towns_of(rng, len(EVENTS), 1 + dials.near, 2)
     chosen = [(paper, rng.choice(paper.records)) for paper in map(rng.choice, towns)]
     if len({paper.day for paper, _ in chosen}) < len(chosen):
         return _dated(rng, dials)
@@ -48,7 +48,7 @@ def _solve_dated(papers: Sequence[Read], question: str, language: Language) -> I
 
 def _caused(rng: Random, dials: Dials) -> Case:
     """The incidents of one town; its neighbours tell some of the same ones in another order."""
-    _, _, towns = towns_of(rng, 4, 3, 4)
+    _, _, towns = towns_of(rng, 1 + dials.near, 3, 4)
     links = [link for paper in towns[0] for link in paper.links]
     chain = _chained(dict(links))
     listed = list(chain)

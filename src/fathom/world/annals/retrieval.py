@@ -8,7 +8,7 @@ from itertools import combinations
 from math import log2
 from random import Random
 
-from fathom.world.annals.case import Case, Kind, need, scattered, towns_of, wording
+from fathom.world.annals.case import Case, Kind, mixed, need, scattered, towns_of, wording
 from fathom.world.facts import ACTS, SLOTS, Paper, Record, altered
 from fathom.world.prose import Writer
 from fathom.world.reading import Read, digits, work_in
@@ -51,7 +51,8 @@ def _random_order(right: int, among: int) -> float:
 
 def _ranked_all(rng: Random, dials: Dials) -> Case:
     act = rng.choice(_SUMS)
-    _, district, towns = towns_of(rng, 6, 3, 3, (act,), districts=2)
+    turns = mixed(3, dials.near)
+    _, district, towns = towns_of(rng, len(turns), 3, 3, (act,), turns)
     papers = scattered(rng, (paper for town in towns for paper in town))
     reported = [(paper, record) for paper, record in _entries(papers) if record.act == act]
     right = [(paper, record) for paper, record in reported if paper.district == district]
@@ -97,7 +98,7 @@ def _by_sum(sums: Iterable[tuple[int, str]]) -> list[str]:
 
 
 def _ranked_one(rng: Random, dials: Dials) -> Case:
-    _, _, towns = towns_of(rng, 3, 4, 6)
+    _, _, towns = towns_of(rng, 1 + dials.near, 4, 6)
     town = towns[0]
     work = rng.choice(town[0].records).work
     papers = scattered(rng, (paper for town in towns for paper in town))
@@ -173,7 +174,7 @@ def _solve_counted(papers: Sequence[Read], question: str, language: Language) ->
 
 def _frequent(rng: Random, dials: Dials) -> Case:
     """Works that towns of two districts tell of; how often both together do says nothing of the one asked for."""
-    _, district, towns = towns_of(rng, 6, 3, 3, districts=2)
+    _, district, towns = towns_of(rng, 6, 3, 3, turns=mixed(3, 3))
     papers = scattered(rng, (paper for town in towns for paper in town))
     own, all_told = (Counter(record.work for paper, record in _entries(papers) if paper.district in districts)
                      for districts in ({district}, {paper.district for paper in papers}))  # fmt: skip
@@ -209,7 +210,8 @@ _CHOICES = {"delivery": "material", "damage": "cause", "inspection": "defect"}
 def _selected(rng: Random, dials: Dials) -> Case:
     act = rng.choice(list(_CHOICES))
     slot = _CHOICES[act]
-    stage, district, towns = towns_of(rng, 6, 3, 3, (act,), districts=3)
+    turns = mixed(2, dials.near, 2)
+    stage, district, towns = towns_of(rng, len(turns), 3, 3, (act,), turns)
     value = stage.new(slot)
     papers = [paper for town in towns for paper in town]
     reported = [(paper, record) for paper, record in _entries(papers) if record.act == act]

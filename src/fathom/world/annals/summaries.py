@@ -1,6 +1,7 @@
 """T4: summaries of what papers say, with three references; the answer is the list of facts that they contain."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from random import Random
 
 from fathom.world.annals.case import Case, Kind, need, scattered, towns_of, wording
@@ -28,11 +29,11 @@ def _of_district(rng: Random, dials: Dials) -> Case:
 
 def _of_work(rng: Random, dials: Dials) -> Case:
     """The course of one work of a town; another town has the same works."""
-    _, _, towns = towns_of(rng, 2, 5, 7)
+    _, _, towns = towns_of(rng, 1 + dials.near, 5, 7)
     work = rng.choice(towns[0][0].records).work
     reported = [(paper, record) for paper in towns[0] for record in paper.records if record.work == work]
     asked = {"town": towns[0][0].town, "work": work}
-    return Case(scattered(rng, (*towns[0], *towns[1])), frozenset(need(*pair) for pair in reported), asked)
+    return Case(scattered(rng, chain.from_iterable(towns)), frozenset(need(*pair) for pair in reported), asked)
 
 
 def _reported(case: Case) -> list[tuple[Paper, Record]]:
