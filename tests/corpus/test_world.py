@@ -27,8 +27,8 @@ pytestmark = pytest.mark.slow
 LANGUAGES = ("en", "zh")
 # What a sentence plan may name besides the rules of its grammar: facts of its article, and the discourse.
 DISCOURSE = (
-    "work town towns works district first last when pause date noun other rival place place.river coins S O he his him "
-    "someone"
+    "work town towns works district first last when pause date act noun other rival place place.river coins S O he his "
+    "him someone"
 )
 KNOWN = {*DISCOURSE.split(" "), *(slot for slots in SLOTS.values() for slot in slots)}
 SENTENCE = re.compile(r"[^.?!。？！\n]+[.?!。？！]*[”’]?")

@@ -71,6 +71,7 @@ class Asker:
         direct, derived = list(self._direct()), list(self._derived())
         chosen = self.rng.sample(derived, min(DERIVED, len(derived)))
         chosen += self.rng.sample(direct, min(DIRECT, len(direct)))
+        self.rng.shuffle(chosen)
         questions = [ask() for ask in chosen]
         return list({question.text: question for question in questions}.values())
 
@@ -94,10 +95,11 @@ class Asker:
                     yield partial(self._difference, first, second)
                 if dated:
                     yield partial(self._days, first, second)
-            elif acts == {"completion"}:
-                yield partial(self._more, first, second)
-            elif len(acts) == 1 and dated:
-                yield partial(self._first, first, second)
+            elif len(acts) == 1 and _siblings(first.event, second.event):
+                if acts == {"completion"}:
+                    yield partial(self._more, first, second)
+                if dated:
+                    yield partial(self._first, first, second)
 
     def _asked(self, kind: str, text: str, answers: tuple[str, ...], *needs: tuple[Reported, str]) -> Question:
         """A question; each need is an event and what its sentence shows of it."""
@@ -132,19 +134,31 @@ class Asker:
         return self._asked("duration", text, (str(days),), *self._dates(first, second))
 
     def _more(self, first: Reported, second: Reported) -> Question:
-        text = self.phrase("q.more", work=self.speech.work_of(first.event), rival=self.speech.work_of(second.event))
         most = max(first.event, second.event, key=lambda event: event.record.values["money"])
-        same = first.event.record.work == second.event.record.work
-        short = self.speech.town(most.town) if same else self.speech.prose.work(most.record.work)
-        return self._asked("which", text, (self.speech.work_of(most), short), *self._sums(first, second))
+        return self._which("which", "q.more", most, *self._sums(first, second))
 
     def _first(self, first: Reported, second: Reported) -> Question:
-        text = self.phrase("q.first", noun=self.speech.noun(first.event), other=self.speech.noun(second.event))
-        earlier = min(first.event, second.event, key=lambda event: event.day)
-        return self._asked("order", text, (self.speech.noun(earlier),), *self._dates(first, second))
+        earliest = min(first.event, second.event, key=lambda event: event.day)
+        return self._which("order", "q.first", earliest, *self._dates(first, second))
+
+    def _which(self, kind: str, rule: str, right: Event, *needs: tuple[Reported, str]) -> Question:
+        """Asks for one of two works of a town, or for one of two towns with a work."""
+        (first, _), (second, _) = needs
+        work, town = self.speech.prose.work, self.speech.town
+        slots = {"act": self.speech.kind(right), "town": town(first.event.town), "work": work(first.event.record.work)}
+        if first.event.town == second.event.town:
+            text = self.phrase(f"{rule}.work", rival=work(second.event.record.work), **slots)
+            return self._asked(kind, text, (work(right.record.work),), *needs)
+        text = self.phrase(f"{rule}.town", rival=town(second.event.town), **slots)
+        return self._asked(kind, text, (town(right.town),), *needs)
 
     def _sums(self, *reported: Reported) -> Iterator[tuple[Reported, str]]:
         return ((each, self.speech.prose.value("money", each.event.record.values["money"])) for each in reported)
 
     def _dates(self, *reported: Reported) -> Iterator[tuple[Reported, str]]:
         return ((each, self.speech.day(each.event.day)) for each in reported)
+
+
+def _siblings(first: Event, second: Event) -> bool:
+    """Whether two events are about works of one town, or about one work of two towns."""
+    return (first.town == second.town) != (first.record.work == second.record.work)

@@ -148,6 +148,10 @@ class Speech:
         """An event as a noun, with the town."""
         return self.prose.fill(self._acts[event.record.act]["noun"], event.record, self.town(event.town))
 
+    def kind(self, event: Event) -> str:
+        """What kind of act an event is, as a noun."""
+        return str(self._acts[event.record.act]["kind"])
+
     def claim(self, event: Event) -> str:
         """An event as a sentence, with the town."""
         return self.prose.fill(self._acts[event.record.act]["claim"], event.record, self.town(event.town))
