@@ -34,13 +34,13 @@ from pathlib import Path
 from random import Random
 
 from fathom.benchmarks.starter.passkey import plan
-from fathom.documents.world import generate
 from fathom.suites.compose import CountedTexts, compose
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import CountCache, TokenCounter, cut_points
 from fathom.tokens.length import format_length, render
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document, Draw, Haystack, Resources, Span
+from fathom.world.corpus import generate
 
 
 def naive(plan: Haystack, length: int, fillers: Sequence[Document], tokenizer: Tokenizer) -> str:

@@ -24,7 +24,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from fathom.documents.records.extracting import extract
-from fathom.documents.world import generate
+from fathom.world.corpus import generate
 from made_documents import docx_bytes, epub_bytes, html_text, interleaved_pdf, pdf_bytes, pptx_bytes
 
 Text = tuple[str, list[str]]

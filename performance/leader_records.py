@@ -21,10 +21,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias, TypeVar
 
-from fathom.documents.world import generate
 from fathom.storage.atomic import whole_file
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document
+from fathom.world.corpus import generate
 
 Record: TypeAlias = dict[str, Any]
 Source: TypeAlias = tuple[str, str]  # name of a module, and its text

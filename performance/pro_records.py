@@ -21,10 +21,10 @@ from typing import Any
 
 from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, SECONDARY, SecondaryTask
 from fathom.documents.corpus import read_corpus
-from fathom.documents.world import generate
 from fathom.storage.atomic import whole_file
 from fathom.tokens.length import format_length, parse_length
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
+from fathom.world.corpus import generate
 
 NOTES = 8
 PASSAGE = 1_200  # characters at least

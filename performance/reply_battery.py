@@ -39,7 +39,6 @@ from time import process_time
 from typing import Any, TextIO
 
 from fathom.benchmarks.ada.scoring import designation, segment_order
-from fathom.documents.world import generate
 from fathom.score import answers
 from fathom.score.judge_texts import object_at_end
 from fathom.score.reading import contains_answer
@@ -47,6 +46,7 @@ from fathom.score.registry import ScoringRow, get_scorer
 from fathom.score.text import token_f1
 from fathom.suites.registry import tasks
 from fathom.types import Facet, Sample, Score, Task
+from fathom.world.corpus import generate
 
 WIDE = str.maketrans({code: code + 0xFEE0 for code in range(0x21, 0x7F)})
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from itertools import islice
 
 from fathom.documents.corpus.text import document_id
-from fathom.documents.world import generate
 from fathom.studio.exports import Collection
 from fathom.studio.tasks import StudioTask, find_task, read_task, standard_prompts, studio_tasks
 from fathom.studio.types import Component, Content, Evidence, Sample, State, StudioDocument
+from fathom.world.corpus import generate
 
 OWN = read_task(
     b"""

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.documents.world import generate
 from fathom.suites.compose import CountedTexts
 from fathom.suites.compose.keep import shortened
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Part, Span
+from fathom.world.corpus import generate
 
 QUESTION = "\n\nWhat does the text say?"
 BOOK = Document("book", "\n\n".join(one.text for one in islice(generate(3, "en"), 12)), "made")

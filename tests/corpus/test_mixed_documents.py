@@ -11,9 +11,9 @@ import pytest
 
 from fathom import api
 from fathom.documents.corpus import read_corpus
-from fathom.documents.world import generate
 from fathom.suites.suitefile import open_suite
 from fathom.types import Document, FathomError
+from fathom.world.corpus import generate
 from made_documents import docx_bytes, mixed_folder, need_libraries, pdf_bytes, scanned_pdf
 
 ROWS = [["Year", "Ships", "Owner"], ["1788", "12,034", "Anna & Sons"], ["1799", "7", "Otto"]]

@@ -8,44 +8,29 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import mistral_common
 import pytest
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
 from fathom.documents.corpus.text import document_id
-from fathom.documents.world import article, generate
-from fathom.documents.world.cluster import EVENT_KINDS, cluster_of
-from fathom.documents.world.draws import KeyedRandom
-from fathom.documents.world.generator import heading
-from fathom.documents.world.grammar import Choice, Plan, Slot, load, parse
 from fathom.types import Document, FathomError
+from fathom.world.corpus import article, generate
+from fathom.world.corpus.district import KINDS, district
+from fathom.world.corpus.grammar import Choice, Plan, Slot, load, parse
+from fathom.world.corpus.speech import Prose, Speech
+from fathom.world.facts import SLOTS
 
 pytestmark = pytest.mark.slow
 
 LANGUAGES = ("en", "zh")
 # What a sentence plan may name besides the rules of its grammar: facts of its article, and the discourse.
-FACTS = "p post work award journey x f e h a entry step mark figure head branch share place value first last one two"
-KNOWN = {
-    *FACTS.split(),
-    "best",
-    "next",
-    "S",
-    "Ss",
-    "O",
-    "he",
-    "his",
-    "him",
-    "himself",
-    "name",
-    "fullname",
-    "coins",
-    "someone",
-    "they",
-}
-FORMATS = {f"event.name.{kind}" for kind in EVENT_KINDS} | {
-    f"others.{kind}" for kind in ("person.f", "person.m", "place", "firm", "chronicle")
-}
+DISCOURSE = (
+    "work town towns works district first last when pause date act noun other rival place place.river coins S O he his "
+    "him someone"
+)
+KNOWN = {*DISCOURSE.split(" "), *(slot for slots in SLOTS.values() for slot in slots)}
 SENTENCE = re.compile(r"[^.?!。？！\n]+[.?!。？！]*[”’]?")
 FORBIDDEN = ("{", "}", "[", "]", "|", "  ", " ,", " .", "..", ",,", "，，", "。。", "，。", "的的", "None", "facts.")
 
@@ -66,7 +51,8 @@ def tekken() -> Tekkenizer:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_any_article_can_be_made_on_its_own(language: str) -> None:
     run = list(islice(generate(11, language), 40))
-    cluster_of.cache_clear()
+    district.cache_clear()
+    article.cache_clear()
     assert [article(11, language, index) for index in (39, 0, 17)] == [run[39], run[0], run[17]]
 
 
@@ -80,16 +66,9 @@ def test_document_is_well_formed(language: str) -> None:
         assert "\r" not in document.text
 
 
-def test_dice_never_change() -> None:
-    # Every world hangs on these: they must be the same on every platform and Python version.
-    rng = KeyedRandom("a", 1)
-    assert [rng.between(0, 999) for _ in range(4)] == [383, 722, 945, 111]
-    assert KeyedRandom("b").shuffled(range(6)) == [3, 2, 0, 4, 1, 5]
-
-
 def test_different_seeds_are_different_worlds() -> None:
     for language in LANGUAGES:
-        one, two = ({heading(seed, language, index)[0] for index in range(500)} for seed in (1, 2))
+        one, two = ({article(seed, language, index).title for index in range(150)} for seed in (1, 2))
         assert not one & two
 
 
@@ -103,28 +82,29 @@ def test_unknown_language_is_refused() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_titles_are_unique(language: str) -> None:
-    titles = Counter(heading(3, language, index)[0] for index in range(5000))
+    titles = Counter(article(3, language, index).title for index in range(1200))
     assert [title for title, count in titles.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_heading_is_the_title_of_the_article(language: str) -> None:
-    assert [heading(11, language, index) for index in range(20)] == [
-        (document.title, document.meta["kind"]) for document in sample(language)[:20]
-    ]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_names_of_places_people_and_firms_are_unique(language: str) -> None:
-    clusters = [cluster_of(3, language, number) for number in range(313)]
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_towns_and_districts_have_different_names_without_end(language: Literal["en", "zh"]) -> None:
+    speech = Speech(Prose(3, language))
     for names in (
-        [place.full for cluster in clusters for place in cluster.places],
-        [person.name.full for cluster in clusters for person in cluster.people],
-        [firm.full for cluster in clusters for firm in cluster.firms],
-        [event.full for cluster in clusters for event in cluster.events],
-        [chronicle.full for cluster in clusters for chronicle in cluster.chronicles],
+        [speech.town(number) for number in range(40_000)],
+        [speech.district(number) for number in range(6000)],
     ):
         assert len(set(names)) == len(names)
+
+
+def test_both_languages_tell_and_ask_the_same() -> None:
+    for english, chinese in zip(sample("en"), sample("zh"), strict=True):
+        assert english.meta["kind"] == chinese.meta["kind"]
+        assert [question.meta["kind"] for question in english.questions] == [
+            question.meta["kind"] for question in chinese.questions
+        ]
+        for one, two in zip(english.questions, chinese.questions, strict=True):
+            if one.meta["kind"] in {"when", "how much", "how many", "difference", "duration"}:
+                assert one.answers[-1] == two.answers[-1]
 
 
 # ------------------------------------------------------------------------------------------------- text
@@ -140,9 +120,7 @@ def test_lengths_are_spread_between_300_and_3000_tokens(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_kind_of_article_exists(language: str) -> None:
-    kinds = {str(document.meta["kind"]) for document in sample(language)}
-    events = {"festival", "expedition", "trial", "flood", "treaty", "exhibition"}
-    assert kinds == {"biography", "portrait", "firm", "chronicle", "accounts"} | events
+    assert {str(document.meta["kind"]) for document in sample(language)} == {kind for kind, _, _ in KINDS}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -179,7 +157,7 @@ def test_english_spelling() -> None:
         "word doubled": r"\b(the|of|in|and|was|to|is|which|by|with) \1\b",
         "paragraph without an end": r"[^.?!:”\d\w]\n\n|^(?!- ).*[a-z]\n\n",
         "straight quote": "[\"']",
-        "plural of one": r"\bone (crowns|years|miles|children|people|hands|names|votes|weeks)\b",
+        "plural of one": r"\b(?<![-,\d])(one|1) (crowns|years|miles|children|people|names|votes|weeks|loads|guests)\b",
     }
     for document in sample("en"):
         for text in (document.text, document.summary):
@@ -211,10 +189,14 @@ def slots(plan: Plan) -> Iterator[Slot]:
 def test_every_sentence_plan_parses_and_names_only_known_things(language: str) -> None:
     grammar = load(language)
     for rule in grammar.names():
-        for plan in grammar.plans(rule) if "{" in str(grammar.words(rule)) and rule not in FORMATS else ():
+        for plan in grammar.plans(rule):
             for slot in slots(plan):
-                known = slot.rule in grammar or slot.base in KNOWN or slot.rule.removesuffix(".s") in grammar
+                known = slot.rule in grammar or slot.rule in KNOWN or slot.rule.removesuffix(".s") in grammar
                 assert known or re.fullmatch(r"#\d+-\d+", slot.base), (rule, slot)
+            if rule.startswith("act."):
+                names = [slot.rule for slot in slots(plan)]
+                assert names.count("when") == 1, (rule, names)
+                assert {*SLOTS[rule.removeprefix("act.")], "work"} <= set(names), (rule, names)
     with pytest.raises(FathomError, match="outside brackets"):
         parse("one ] two")
     with pytest.raises(FathomError, match="not closed"):
@@ -246,8 +228,9 @@ def test_evidence_shows_what_the_answer_needs(language: str) -> None:
             shown = question.meta["shown"]
             assert isinstance(shown, tuple)
             for form in shown:
-                assert any(form in text for text in evidence), (document.source, question.text)
-            if question.meta["kind"] in {"who", "when", "where", "how many", "how much", "how far", "how long"}:
+                shown_in = [form.lower() in text.lower() for text in evidence]  # one may begin a sentence
+                assert any(shown_in), (document.source, question.text)
+            if question.meta["kind"] in {"who", "when", "where", "how many", "how much"}:
                 assert any(answer in text for text in evidence for answer in question.answers), question.text
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.documents.world import generate
 from fathom.studio.intake import (
     KEPT,
     Intake,
@@ -27,6 +26,7 @@ from fathom.studio.intake import (
 from fathom.studio.types import BUCKETS, StudioDocument
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
+from fathom.world.corpus import generate
 
 WORDS = get_tokenizer("words")
 

@@ -194,7 +194,7 @@ def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BU
     Raises:
         FathomError: The specification has something else.
     """
-    from fathom.documents.world import generate
+    from fathom.world.corpus import generate
 
     _, query = parse_spec(spec)
     seed, language = query.pop("seed", "0"), query.pop("language", "en")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from fathom.documents.world import article
 from fathom.tokens.tokenizers import Tokenizer
+from fathom.world.corpus import article
 
 PLACES = ("beginning", "middle", "end")
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"

@@ -21,7 +21,6 @@ from fathom.documents.records import Walker
 from fathom.documents.sources.errata import checksum as errata_checksum
 from fathom.documents.sources.errata import read_errata
 from fathom.documents.sources.finder import in_short
-from fathom.documents.world import STATE
 from fathom.parallel.units import Engine
 from fathom.plugins import loading
 from fathom.printing import printable, readable, several
@@ -39,6 +38,7 @@ from fathom.suites.suitefile.pools import shared_contexts
 from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Sample, Span
+from fathom.world.corpus import STATE
 
 __all__ = ["Beside", "BuildConfig", "Built", "build", "configure"]
 

@@ -287,7 +287,7 @@ def _control_tokens(spec: str, documents: Iterable[Document]) -> list[str]:
 
 def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter) -> list[Document]:
     """Enough articles for the longest context with room to draw from, and two for each item."""
-    from fathom.documents.world import generate
+    from fathom.world.corpus import generate
 
     choices = parse_spec(spec)[1]
     unknown = set(choices) - {"seed"}
