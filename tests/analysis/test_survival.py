@@ -71,3 +71,20 @@ def test_the_share_that_is_kept_is_covered_as_often_as_its_interval_says() -> No
         assert interval is not None
         covered += interval.low <= kept <= interval.high
     assert covered >= 0.92 * runs
+
+
+def test_intervals_of_differences_hold_for_all_systems_together() -> None:
+    truth, runs, covered = {"a": 0.9, "b": 0.6, "c": 0.6}, 40, 0
+    mean = {name: float(np.mean([kept ** (question // 2) for question in range(8)])) for name, kept in truth.items()}
+    for run in range(runs):
+        rng = Random(run)
+        rows = [row for name, kept in truth.items() for row in rows_of(name, kept, rng, conversations=25)]
+        first, *others = survivors(to_frame(rows))
+        covered += all(
+            other.difference_interval is not None
+            and other.difference_interval.low
+            <= mean[other.variant] - mean[first.variant]
+            <= other.difference_interval.high
+            for other in others
+        )
+    assert covered >= 0.9 * runs
