@@ -12,36 +12,7 @@ from fathom.analysis import survival, survivors
 from fathom.analysis.survival import share_kept
 from fathom.rows.schema import to_frame
 from fathom.types import Row
-
-
-def rows_of(variant: str, kept: float, rng: Random, *, conversations: int = 30, fresh: float = 1.0) -> list[Row]:
-    """Rows of a system that keeps a share of its facts at each compaction, eight facts in each conversation."""
-    rows = []
-    for item in range(conversations):
-        for question in range(8):
-            compactions = question // 2
-            right = rng.random() < fresh * kept**compactions
-            rows.append(
-                Row(
-                    suite="memory",
-                    task="memory_facts",
-                    item=f"i{item}",
-                    sample=f"i{item}/q{question}",
-                    model="m",
-                    variant=variant,
-                    length=8192,
-                    value=float(right),
-                    valid=True,
-                    tokens_in=1000 + 100 * compactions,
-                    cost=0.01,
-                    facets={
-                        "kind": "rule" if question % 2 else "date",
-                        "age": 900 << compactions,
-                        "compactions": compactions,
-                    },
-                )
-            )
-    return rows
+from made_facts import rows_of
 
 
 def test_facts_are_grouped_by_age_kind_and_number_of_compactions() -> None:
@@ -100,3 +71,20 @@ def test_the_share_that_is_kept_is_covered_as_often_as_its_interval_says() -> No
         assert interval is not None
         covered += interval.low <= kept <= interval.high
     assert covered >= 0.92 * runs
+
+
+def test_intervals_of_differences_hold_for_all_systems_together() -> None:
+    truth, runs, covered = {"a": 0.9, "b": 0.6, "c": 0.6}, 40, 0
+    mean = {name: float(np.mean([kept ** (question // 2) for question in range(8)])) for name, kept in truth.items()}
+    for run in range(runs):
+        rng = Random(run)
+        rows = [row for name, kept in truth.items() for row in rows_of(name, kept, rng, conversations=25)]
+        first, *others = survivors(to_frame(rows))
+        covered += all(
+            other.difference_interval is not None
+            and other.difference_interval.low
+            <= mean[other.variant] - mean[first.variant]
+            <= other.difference_interval.high
+            for other in others
+        )
+    assert covered >= 0.9 * runs

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 from xml.etree import ElementTree
 
@@ -39,9 +40,11 @@ from fathom.report.measure import measure
 from fathom.report.plot import KINDS, chart_of, plot
 from fathom.report.results import ALL, Results
 from fathom.report.sections import breakdown, repeats
+from fathom.rows.schema import to_frame
 from fathom.types import FathomError
 from fathom.types.choices import Figure
 from fathom.types.samples import STEP
+from made_facts import rows_of
 
 pytestmark = pytest.mark.slow
 GROUPED = [chart.kind for section in (breakdown.BREAKDOWN, repeats.SECTION) for chart in section.charts]
@@ -76,6 +79,7 @@ def test_every_kind_is_valid_vega_lite(results: Results, repeated: Results, kind
         "needle": lambda: measure(make_needle()),
         "recovery-depth": checkpoints,
         "recovery-steps": checkpoints,
+        "survival": lambda: measure(to_frame(rows_of("summary", 0.8, Random(1)))),
     }
     chart = chart_of(repeated if kind in GROUPED else own.get(kind, lambda: results)(), kind)
     assert read_by_altair(chart)

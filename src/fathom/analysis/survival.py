@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from fathom.analysis.questions import ModelReplies, asked
 from fathom.analysis.ranking import ranking_of_questions
 from fathom.stats.columns import facet
-from fathom.stats.differences import PAIRED_REPLICATES
 from fathom.stats.intervals import (
     Floats,
     Interval,
@@ -34,7 +33,6 @@ from fathom.stats.intervals import (
 )
 from fathom.stats.outcomes import Unanswered, nothing_measured
 from fathom.stats.ranks import MaxT
-from fathom.stats.shared import SharedScores, TaskScores
 
 By: TypeAlias = Literal["all", "age", "kind", "compactions"]
 FACETS: tuple[By, ...] = ("age", "kind", "compactions")
@@ -85,7 +83,7 @@ class Survival:
         interval: Its 95% interval.
         best: Best rank of its range, from 1; ranges hold for all systems together.
         worst: Worst rank of its range.
-        difference: The score minus that of the first system, over the questions of both; None without any.
+        difference: The score minus that of the first system, over the questions of all systems; None without any.
         difference_interval: An interval that holds for the differences of all systems together, 95%; None without one.
         kept: Share of facts that each compaction keeps; None if all facts were compacted, or none was.
         kept_interval: Its 95% interval; None if that is.
@@ -298,20 +296,27 @@ def _used(model: ModelReplies, names: pl.Series) -> tuple[float | None, float | 
 
 
 def _differences(models: Sequence[ModelReplies], seed: int) -> list[tuple[float | None, Interval | None]]:
-    """The differences to the first model, with intervals that hold together."""
-    tables = [
-        {"": TaskScores(tuple(model.about["name"]), tuple(model.about["cluster"]), (0,), model.means[:, None])}
-        for model in models
-    ]
-    shared, tested = SharedScores(tables, seed, PAIRED_REPLICATES), MaxT()
-    errors: dict[tuple[int, int], float] = {}
-    for pair in combinations(range(len(models)), 2):  # of all pairs: which one is the first is seen in the scores
-        if (noise := shared.noise(*pair)) is not None:
-            errors[pair] = float(tested.add(noise[None, :])[0])
-    made: list[tuple[float | None, Interval | None]] = [(0.0, None)] * min(1, len(models))
+    """The differences to the first model over the questions of all, with intervals that hold together.
+
+    Replicates of every difference of two models, less the difference, in standard errors: 95% of replicates have none
+    above the critical value. All pairs count, because which model is the first is seen in the scores.
+    """
+    tables = [dict(zip(model.about["name"], model.means.tolist(), strict=True)) for model in models]
+    shared = sorted(set(tables[0]).intersection(*tables[1:])) if tables else []
+    if not shared:
+        return [(None, None)] * len(models)
+    groups = dict(zip(models[0].about["name"], models[0].about["cluster"], strict=True))
+    scores = np.array([[table[name] for table in tables] for name in shared])
+    clusters = clusters_of(scores, [groups[name] for name in shared])
+    draws = resampled_means(clusters, seed, prior=0)
+    centred = draws - clusters.means
+    tested = MaxT()
+    errors = {
+        pair: float(tested.add((centred[:, pair[1]] - centred[:, pair[0]])[None, :])[0])
+        for pair in combinations(range(len(models)), 2)
+    }
+    made: list[tuple[float | None, Interval | None]] = [(0.0, None)]
     for place in range(1, len(models)):
-        gap, reach = shared.gap(place, 0), tested.critical() * errors.get((0, place), math.nan)
-        middle = gap[0].difference if gap else None
-        bounds = None if middle is None else Interval(max(-1.0, middle - reach), min(1.0, middle + reach))
-        made.append((middle, bounds))
+        middle, reach = float(clusters.means[place] - clusters.means[0]), tested.critical() * errors[0, place]
+        made.append((middle, Interval(max(-1.0, middle - reach), min(1.0, middle + reach))))
     return made

@@ -44,8 +44,8 @@ def read_conversations(path: Path) -> list[list[Message]]:
         entries = list(_entries(read_text(path), lines=path.suffix.casefold() in (".jsonl", ".ndjson")))
     except (OSError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read as {EXPECTED}: {error}") from None
-    found = [messages_of(conversation) for conversation in _conversations(entries)]
-    if not (conversations := [messages for messages in found if messages]):
+    read = [messages_of(conversation) for conversation in _conversations(entries)]
+    if not (conversations := [messages for messages in read if messages]):
         raise FathomError(f"{path}: it has no messages; expected {EXPECTED}")
     return conversations
 

@@ -84,9 +84,9 @@ def _conversations(path: Path) -> "Iterator[tuple[str, Sequence[Message]]]":
         for name, entries in conversations(path):
             yield _safe(f"{path.stem}-{name}"), messages_of(entries)
         return
-    found = read_conversations(path)
-    for number, messages in enumerate(found, start=1):
-        yield _safe(path.stem if len(found) == 1 else f"{path.stem}-{number}"), messages
+    every = read_conversations(path)
+    for number, messages in enumerate(every, start=1):
+        yield _safe(path.stem if len(every) == 1 else f"{path.stem}-{number}"), messages
 
 
 def _safe(name: str) -> str:
