@@ -35,9 +35,9 @@ newcomer: $(VENV)/tested  ## type the commands of the README where nothing but t
 
 test: $(VENV)/tested  ## run the tests, but for those of test-long
 	$(BIN)/pytest -m "not long"
-	@echo 'Left out: whole walks, rehearsals, notebooks and simulations, which "make test-long" runs.'
+	@echo 'Left out: walks, the site, notebooks, rehearsals and simulations, which "make test-long" runs.'
 
-test-long: $(VENV)/tested  ## run what `make test` leaves out: whole walks, rehearsals, notebooks, simulations
+test-long: $(VENV)/tested  ## run what `make test` leaves out: walks, the site, notebooks, rehearsals, simulations
 	$(BIN)/pytest -m long
 
 # A virtual environment of its own: torch and llama.cpp (xllamacpp has it compiled), which no other test needs.

@@ -175,6 +175,7 @@ def test_a_run_keeps_its_format_when_it_is_resumed_with_a_suite_of_today(old: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_process_that_is_killed_while_it_resumes_a_run_loses_nothing(old: Path) -> None:
     forget(old / "run", UNCHANGED)
     assert start_program(KILLED, old, UNCHANGED[0], stderr=None).wait() == 0

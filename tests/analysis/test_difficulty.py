@@ -226,6 +226,7 @@ def places(right: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("spread", [1.6, 3.0])
 @pytest.mark.parametrize("common", [1.0, 0.5, 0.0])
 def test_the_stability_foretells_what_other_models_of_the_tiers_say(common: float, spread: float) -> None:

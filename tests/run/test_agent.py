@@ -292,6 +292,7 @@ run(Path(suite), "openai/scripted", settings, out=Path(out))
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_after_a_kill_only_the_unfinished_sample_is_repeated(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 3), tmp_path / "run"
     play = by_steps(SEARCH, READ, answering("nine"))

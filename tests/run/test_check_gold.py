@@ -325,6 +325,7 @@ def test_a_check_in_batches_finds_what_a_plain_one_does(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_check_resumes_with_the_command(suite: Path, tmp_path: Path) -> None:
     """The second request hangs until the process is killed; the replies before it are not asked for again."""
     held = [True]

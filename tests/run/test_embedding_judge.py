@@ -300,6 +300,7 @@ def start(run: Path, server: EmbeddingServer) -> Program:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_kill_9_embeds_nothing_twice(tmp_path: Path) -> None:
     run = summaries(tmp_path / "run", *(f"old @{degrees}" for degrees in range(24)))
     with EmbeddingServer(at_angle, delay=0.03) as server:

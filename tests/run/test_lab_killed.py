@@ -30,6 +30,7 @@ def stored(out: Path) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("asked", [3, 14], ids=["in the first setup", "in the second one"])
 def test_what_was_stored_before_a_kill_is_not_asked_again(
     asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

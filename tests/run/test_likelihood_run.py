@@ -249,6 +249,7 @@ def start(suite: Path, out: Path, server: LikelihoodServer) -> Program:
     return start_program(PROGRAM, suite, out, server.base_url, stderr=None)
 
 
+@pytest.mark.long
 def test_kill_9_repeats_no_finished_sample(tmp_path: Path) -> None:
     suite, out = make_order_suite(tmp_path, 12), tmp_path / "run"
     with LikelihoodServer(fault=lambda request, before: Act(body=echo(request).body, delay=0.003)) as server:

@@ -273,6 +273,7 @@ def slowly(number: int, before: int) -> Act:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_kill_9_within_a_sample_loses_nothing_that_is_finished(suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with ScriptedServer(slowly) as server:

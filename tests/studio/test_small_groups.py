@@ -41,6 +41,7 @@ def test_ten_samples_are_accepted_and_every_wrong_turn_is_refused(studio: Store,
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_three_people_with_the_policy_of_four_begin_another_round_where_nobody_can_decide(studio: Store) -> None:
     group = group_of(studio, "four", GROUPS["three"])
     assert group.work() == SAMPLES

@@ -37,6 +37,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("where", [None, {"task": ["passkey", "single_doc_qa"]}])
 def test_a_suite_is_the_same_on_another_engine_also_after_a_kill(
     tmp_path: Path, where: dict[str, list[str]] | None
