@@ -80,7 +80,8 @@ def cheapest(covariance: np.ndarray, prices: np.ndarray, start: int) -> np.ndarr
                     best = other
         if float(best @ prices) > 0.999 * before:
             step = np.sqrt(step)
-    return np.ceil(best)
+    numbers: np.ndarray = np.ceil(best)
+    return numbers
 
 
 def price_of(price: Price, questions: int, cached: bool) -> np.ndarray:
@@ -138,18 +139,18 @@ def main(studies: int = 1000) -> None:
             together = price_of(price, questions, True)
             numbers = cheapest(covariance, together, start)
             dollars = ratio * float(numbers @ together)
-            hits = within(rng, numbers, questions, studies)
-            lines.append(("shared", np.ceil(ratio * numbers), questions, dollars, hits))
+            share = within(rng, numbers, questions, studies)
+            lines.append(("shared", np.ceil(ratio * numbers), questions, dollars, share))
             batches = price.in_batches(0.5)
             cheaper = price_of(batches, questions, batches.cached is not None)
             in_batches = cheapest(covariance, cheaper, start)
             if (other := ratio * float(in_batches @ cheaper)) < dollars:
                 lines.append(("batch", np.ceil(ratio * in_batches), questions, other, None))
         for name, numbers, questions, dollars, hits in lines:
-            share = "" if hits is None else f"{hits:.1f}%"
+            cell = "" if hits is None else f"{hits:.1f}%"
             whole = lines[0][3]
             print(
-                f"| {model} | {name} | {numbers[0]:,.0f}, {numbers[-1]:,.0f} | {questions} | {share} | {dollars:,.2f} "
+                f"| {model} | {name} | {numbers[0]:,.0f}, {numbers[-1]:,.0f} | {questions} | {cell} | {dollars:,.2f} "
                 f"| 1/{whole / dollars:.1f} |"
             )
 
