@@ -85,6 +85,7 @@ from fathom.commands.rows import ORIGINS as ORIGINS
 from fathom.commands.rows import rows as rows
 from fathom.commands.run import run as run
 from fathom.commands.score import score as score
+from fathom.commands.search_best import search_best as search_best
 from fathom.commands.search_length import search_length as search_length
 from fathom.commands.serve_local import serve_local as serve_local
 from fathom.commands.shared import THRESHOLD as THRESHOLD

@@ -25,7 +25,7 @@ def plain_money(
     """The largest money of the bettor, by plain multiplication."""
     shares = [0.1**0.8, 0.1**0.6, 0.1**0.4, 0.1**0.2, 1.0]
     money, most = [0.15, 0.15, 0.15, 0.15, 0.4], 1.0
-    on_plan, gains, sizes = 1.0, [], []
+    on_plan, gains, sizes = 1.0, list[float](), list[float]()
     for place, value in enumerate(values):
         sizes.append(1.0 if weights is None else weights[place])
         gain = sizes[-1] * (value - bound)

@@ -161,6 +161,25 @@ def test_adaptive_rounds_stop_resume_and_are_estimated(call: Call, scored: Path,
     assert model["items"] == found["items"]
 
 
+def test_single_draws_are_recorded_and_their_interval_is_proved(call: Call, scored: Path) -> None:
+    words = [*adaptive(scored, budget=30, width=0.2), "--proved"]
+    code, out, err = call(*words)
+    assert code == 0
+    assert "\nproved, at any look: " in out
+    found = json.loads(call(*words, "--quiet", "--json")[1])
+    assert found["proved"]["low"] <= truth(scored) <= found["proved"]["high"]
+    assert found["half_width"] < (found["proved"]["high"] - found["proved"]["low"]) / 2
+    assert found["reached"] == ((found["proved"]["high"] - found["proved"]["low"]) / 2 <= 0.2)
+    first = json.loads(Path("rounds/round-001.json").read_text("utf-8"))
+    assert first["design"]["draw"] == "one by one"
+    assert all(0 < member["probability"] < 0.2 for member in first["members"])
+    assert json.loads(Path(found["subset"]).read_text("utf-8"))["design"]["proved"][0] == found["proved"]["low"]
+    code, _, err = call(*adaptive(scored, budget=30, width=0.2))
+    assert (code, "this round asked other items than it would now" in err) == (2, True)
+    code, _, err = call(*words, "--unanswered", "drop")
+    assert (code, "counts unanswered replies as 0" in err) == (2, True)
+
+
 def test_rounds_of_an_earlier_version_are_resumed(call: Call, scored: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:  # rounds without the mark, drawn as they were
         patch.setattr("fathom.compress.adaptive._is_topped_up", lambda folder: True)

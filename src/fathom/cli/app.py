@@ -22,6 +22,7 @@ NAMES = (
         "plan",
         "run",
         "search-length",
+        "search-best",
         "merge",
         "status",
         "likelihood",

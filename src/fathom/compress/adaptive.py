@@ -6,7 +6,8 @@ those of its own items weighted by the inverse of the probabilities of its draw.
 that depend on their sizes alone, so that the average is unbiased too, whatever the rounds before showed. The estimate
 is that of ``assisted`` with full trust in the correction, so that known models only make it more precise.
 Because rounds end when the interval looks narrow, nominal intervals contain the truth too rarely; the factor by which
-they must be wider is learned by evaluating every known model as if it were new (``stretch``).
+they must be wider is learned by evaluating every known model as if it were new (``stretch``). With ``proved`` items are
+drawn one by one, and rounds end when an interval is narrow that holds by a theorem (``fathom.compress.proved``).
 
 The idea of spending a budget where this model's factors are uncertain, with valid intervals, is that of Factorized
 Active Querying (Wu, Nair and Candès 2026, arXiv:2601.20251); the method here, a growing sample without replacement of
@@ -26,11 +27,13 @@ from fathom.compress.assisted import BELIEF, FEWEST, Estimates, Z, estimated, st
 from fathom.compress.design import ADAPTIVE, Design, design, groups_of
 from fathom.compress.estimates import ModelEstimate, estimate
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
+from fathom.compress.proved import NOTHING, Drawn, after, draw_singly, interval_of
 from fathom.compress.sampling import draw, inclusion, likeness_tree
 from fathom.compress.tables import of_rows, write_sampled
 from fathom.parallel.units import one_thread
 from fathom.printing import readable
 from fathom.rows.runs import load
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import COUNTED, MISSING_AT_MOST, Unanswered, differ
 from fathom.suites.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
@@ -41,6 +44,8 @@ SUBSET = "subset.json"
 ROUND = "round-{:03d}"
 DRAW = "rounds"
 """Mark of rounds that are drawn by ``next_items``; those of earlier versions have none."""
+SINGLE = "one by one"
+"""Mark of rounds that are drawn by ``proved.draw_singly``."""
 _FLOOR = 0.02  # added to binary variances, so that items that known models all solve keep some weight
 _MOST, _LEAST = 2.0, 0.5  # bounds of a model's own spread relative to that of known models
 
@@ -56,6 +61,7 @@ class AdaptiveSettings:
         step: Items of every other.
         seed: Seed of the draws.
         unanswered: How replies count that were not answered.
+        proved: Whether the width is that of the interval that holds by a theorem.
     """
 
     width: float
@@ -64,6 +70,7 @@ class AdaptiveSettings:
     step: int = STEP
     seed: int = 0
     unanswered: Unanswered = "zero"
+    proved: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,11 +82,15 @@ class Progress:
         scores: Its scores on them, shape (n,); NaN without a score.
         chances: Inverse of the weight of each of them in the average over the rounds, in (0, 1], shape (n,): the place
             of an inclusion probability (see ``next_items``).
+        drawn: What is known of items that are drawn one by one.
+        probabilities: Probabilities of the draws of the next round if items are drawn one by one.
     """
 
     items: NDArray[np.int64]
     scores: Floats
     chances: Floats
+    drawn: Drawn = NOTHING
+    probabilities: Floats | None = None
 
 
 def start(design: Design) -> Progress:
@@ -178,16 +189,42 @@ def rounds(
         # No partial rounds: an evaluation with a larger budget could not resume from them.
         if not count or asked + count > settings.budget:
             break
-        if top_up:
+        if settings.proved:
+            items, drawn, chances = draw_singly(
+                design, progress.items, progress.chances, _spread(design, progress), count, rng
+            )
+            progress = replace(progress, probabilities=drawn)
+        elif top_up:
             items, wanted = topped_up(design, progress, wanted, count, rng)
             chances = wanted[np.concatenate([progress.items, items])]
         else:
             items, chances = next_items(design, progress, count, rng)
         scores = yield progress, items
-        progress = Progress(np.concatenate([progress.items, items]), np.concatenate([progress.scores, scores]), chances)
-        if half_width(current(design, progress, stretch)) <= settings.width:
+        proof = _proof_after(design, progress, items, scores) if settings.proved else NOTHING
+        progress = Progress(
+            np.concatenate([progress.items, items]), np.concatenate([progress.scores, scores]), chances, proof
+        )
+        if _reached(design, progress, settings, stretch):
             break
     return progress
+
+
+def _proof_after(design: Design, progress: Progress, items: NDArray[np.int64], scores: Floats) -> Drawn:
+    """What the draws of a round add to the proof, with all that was expected before it."""
+    how = {
+        "scores": scores,
+        "expected": expected(design.known, progress.items, progress.scores[None])[0],
+        "spread": _spread(design, progress),
+    }
+    return after(progress.drawn, design, progress.items, items, **how)
+
+
+def _reached(design: Design, progress: Progress, settings: AdaptiveSettings, stretch: float) -> bool:
+    """Whether the interval that counts is as narrow as wanted."""
+    if settings.proved:
+        proved = interval_of(progress.drawn, settings.width)
+        return (proved.high - proved.low) / 2 <= settings.width
+    return half_width(current(design, progress, stretch)) <= settings.width
 
 
 def drive(
@@ -375,6 +412,7 @@ class AdaptiveResult:
         half_width: Of the interval.
         reached: Whether it is as narrow as wanted.
         unanswered: How replies count that were not answered.
+        proved: The 95% interval that holds at every look by a theorem, if items were drawn one by one.
     """
 
     subset: Path
@@ -385,6 +423,7 @@ class AdaptiveResult:
     half_width: float
     reached: bool
     unanswered: Unanswered = "zero"
+    proved: Interval | None = None
 
     def outcomes(self) -> str:
         """What became of the replies, in words; "" where all were answered in full."""
@@ -416,36 +455,49 @@ def evaluate(
         report: Called with the items asked, the estimate and the half-width, after every round.
 
     Raises:
-        FathomError: A round was stopped, or asked other items than it would now.
+        FathomError: A round was stopped, or asked other items than it would now, or a proof is wanted without
+            unanswered replies.
     """
+    if settings.proved and settings.unanswered != "zero":
+        raise FathomError("`proved` counts unanswered replies as 0; leave out `unanswered`, or `proved`")
     settings = replace(settings, budget=min(settings.budget, len(matrix.items)))
     made = design(matrix, settings.budget, seed=settings.seed)
     top_up = _is_topped_up(folder)
     factor = stretch(made, settings, top_up=top_up)
     choices: dict[str, Json] = {"unit": "items"}
     choices |= {name: getattr(settings, name) for name in ("seed", "width", "budget", "first", "step")}
-    choices |= {} if top_up else {"draw": DRAW}
+    choices |= {} if top_up else {"draw": SINGLE if settings.proved else DRAW}
     asked: list[Path] = []
     answers: list[Answers] = []
+    state = start(made)
+
+    def proved_interval(progress: Progress) -> Interval | None:
+        return interval_of(progress.drawn, settings.width) if settings.proved else None
 
     def ask_items(items: NDArray[np.int64]) -> Floats:
         names = [matrix.items[item] for item in items.tolist()]
         asked.append(folder / ROUND.format(len(asked) + 1))
-        subset = _written(asked[-1], names, choices)
+        subset = _written(asked[-1], names, choices, state.probabilities)
         if stopped := ask(subset, asked[-1]):
             raise FathomError(f"{asked[-1]}: stopped: {stopped}; the same command resumes")
         answers.append(answers_of(of_rows(load([asked[-1]]), str(asked[-1]), names), names))
         return counted(answers, settings.unanswered, str(folder))
 
     def watch(progress: Progress) -> None:
+        nonlocal state
+        state = progress
         if report is not None and len(progress.items):
-            estimates = current(made, progress, factor)
-            report(len(progress.items), float(estimates.values[0, 0]), half_width(estimates))
+            estimates, proved = current(made, progress, factor), proved_interval(progress)
+            if proved is None:
+                report(len(progress.items), float(estimates.values[0, 0]), half_width(estimates))
+            else:
+                report(len(progress.items), (proved.low + proved.high) / 2, (proved.high - proved.low) / 2)
 
     rng = np.random.default_rng([settings.seed, 3])
     progress = drive(rounds(made, settings, stretch=factor, rng=rng, top_up=top_up), ask_items, watch)
-    half = half_width(current(made, progress, factor))
-    subset = subset_of(made, progress, {**choices, "stretch": factor})
+    half, proved = half_width(current(made, progress, factor)), proved_interval(progress)
+    shown = {} if proved is None else {"proved": [proved.low, proved.high]}
+    subset = subset_of(made, progress, {**choices, **shown, "stretch": factor})
     write_sampled(subset, matrix, folder / SUBSET)
     return AdaptiveResult(
         folder / SUBSET,
@@ -454,20 +506,22 @@ def evaluate(
         len(matrix.items),
         estimate_of(model, subset, made, progress, answers, settings.unanswered),
         half,
-        half <= settings.width,
+        _reached(made, progress, settings, factor),
         settings.unanswered,
+        proved,
     )
 
 
 def _is_topped_up(folder: Path) -> bool:
     """Whether the rounds in a folder were started by a version that drew by ``topped_up``."""
     first = (folder / ROUND.format(1)).with_suffix(".json")
-    return first.is_file() and read_subset(first).design.get("draw") != DRAW
+    return first.is_file() and read_subset(first).design.get("draw") not in (DRAW, SINGLE)
 
 
-def _written(folder: Path, names: Sequence[str], choices: Mapping[str, Json]) -> Path:
-    """The file of the subset of a round, beside its folder."""
-    members = tuple(Member(name, 1.0) for name in names)
+def _written(folder: Path, names: Sequence[str], choices: Mapping[str, Json], chances: Floats | None) -> Path:
+    """The file of the subset of a round, beside its folder; of single draws with their probabilities, in order."""
+    drawn = [None] * len(names) if chances is None else chances.tolist()
+    members = tuple(Member(name, 1.0, probability=chance) for name, chance in zip(names, drawn, strict=True))
     path = folder.with_suffix(".json")
     if not path.is_file():
         write_subset(Subset(folder.name, members, "adaptive round", choices), path)

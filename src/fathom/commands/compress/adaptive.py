@@ -32,6 +32,13 @@ class AdaptiveOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, Jso
     step: Annotated[int, opt("Items of every other round.", metavar="ITEMS", check=at_least(1))] = 20
     seed: Annotated[int, opt("Seed of the draws, and of the model.", check=at_least(0))] = 0
     epochs: Epochs = 1
+    proved: Annotated[
+        bool,
+        opt(
+            "Stop by an interval that holds at every look by a theorem, whatever the known models are; it takes about "
+            "twice the items."
+        ),
+    ] = False
     unanswered: Unanswered = "zero"
     backoff: Backoff = 1.0
     told: Annotated[  # banned-name: the name of the option
@@ -62,7 +69,13 @@ def compress_adaptive(options: AdaptiveOptions) -> "AdaptiveResult":
         return run.body(RunOptions.joined(given, *groups)).stopped
 
     settings = AdaptiveSettings(
-        options.width, options.budget, options.first, options.step, options.seed, options.unanswered
+        options.width,
+        options.budget,
+        options.first,
+        options.step,
+        options.seed,
+        options.unanswered,
+        options.proved,
     )
     return evaluate(options.model, read_matrix(options.known), settings, Path(options.out), ask, options.told)
 
@@ -90,6 +103,9 @@ def main(line: AdaptiveOptions) -> None:
         f"{result.estimate.model}: {100 * result.estimate.overall.value:.2f} ± {100 * result.half_width:.2f} "
         f"after {result.items:,} of {result.of:,} items"
     )
+    if result.proved is not None:
+        low, high = result.proved.low, result.proved.high
+        print(f"proved, at any look: {100 * low:.2f} to {100 * high:.2f}, ± {50 * (high - low):.2f}")
     if outcomes := result.outcomes():
         print(outcomes)
     if not result.reached:
