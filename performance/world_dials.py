@@ -147,16 +147,20 @@ HOPS, NEAR = {2: 0.0, 3: 0.05, 4: 0.3}, {3: 0.0, 6: 0.1}
 """What each setting adds to the loss at the longest length; length alone loses .1."""
 
 
+def _facets(hops: int, near: int, number: int) -> dict[str, Facet]:
+    return {"hops": hops, "near": near, "cluster": str(number)}
+
+
 def simulated(rng: np.random.Generator, rounds: int) -> Iterator[Row]:
     """Scores of 0 and 1 of items of several rounds, which differ in difficulty."""
     for number in range(rounds):
         ability = rng.uniform(-0.1, 0.1)
         for turn, (hops, near) in enumerate((hops, near) for hops in HOPS for near in NEAR):
-            item, facets = f"t/{number}/{turn}", {"hops": hops, "near": near, "cluster": str(number)}
+            item, facets = f"t/{number}/{turn}", _facets(hops, near, number)
             for share, length in zip((0, 0.5, 1), LENGTHS, strict=True):
                 right = 0.8 + ability - 0.04 * (hops - 2) - share * (0.1 + HOPS[hops] + NEAR[near])
                 value = float(rng.random() < right)
-                yield Row("s", "t", item, f"{item}@{length}", "m", length, value, facets=dict(facets), chance=0.0)
+                yield Row("s", "t", item, f"{item}@{length}", "m", length, value, facets=facets, chance=0.0)
 
 
 def coverage(runs: int, rounds: int) -> None:
