@@ -1,24 +1,28 @@
 """Whether answers from the text alone agree with the facts of the suite ``world``.
 
-python performance/world_solvers.py --items 10000 [--tasks T3.2 T8.2] [--seed 1]
+python performance/world_solvers.py --items 10000 [--tasks T3.2 T8.2] [--seed 1] [--dials]
 
 For each task and language: items on which the solver that has only the text disagrees with the facts, items that it
 still answers when the papers with evidence are deleted, gold answers that do not score 1 or empty ones that do not
 score 0 under either rule, and milliseconds an item. The answer of a summary is the list of its facts.
+``--dials`` does the same at both ends of every dial.
 """
 
 import argparse
 import time
 from collections import Counter
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from itertools import islice, product
 from typing import Any
 
 from fathom.benchmarks.pro import official
 from fathom.benchmarks.pro.secondary_tasks import SECONDARY
-from fathom.benchmarks.world.tasks import DIALS, MARK, asked
+from fathom.benchmarks.world.tasks import MARK, asked
 from fathom.score.registry import ScoringRow, get_scorer
+from fathom.types import Facet
+from fathom.world.dials import HEEDED, dials_of
 from fathom.world.families import FAMILIES
-from fathom.world.types import Family, Language, Passage, Problem
+from fathom.world.types import Dials, Family, Language, Passage, Problem
 
 FILLERS = 8
 METRICS = {task.code: task.metric for task in SECONDARY}
@@ -54,11 +58,18 @@ def ill_scored(code: str, problem: Problem, language: Language) -> bool:
     return False
 
 
-def check(family: Family[Any], code: str, language: Language, items: int, seed: int) -> Counter[str]:
+def ends(code: str) -> Iterator[Mapping[str, Facet]]:
+    """The settings of a task in which one dial is at an end."""
+    for name, dial in HEEDED[code].items():
+        numbers = (int(dial.least), int(dial.most)) if dial.most >= dial.least else ()
+        yield from ({name: value} for value in (*dial.words, *numbers) if value != dial.default)
+
+
+def check(family: Family[Any], code: str, language: Language, items: int, seed: int, dials: Dials) -> Counter[str]:
     """The counts of a task in a language."""
     counts: Counter[str] = Counter()
     for number in range(items):
-        facts = family.facts(code, seed, number, DIALS)
+        facts = family.facts(code, seed, number, dials)
         passages, problem = list(family.passages(facts, language)), family.problem(facts, code, language)
         fillers, question = list(islice(family.siblings(facts, language), FILLERS)), asked(problem, language)
         half = FILLERS // 2
@@ -83,17 +94,18 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=500)
     parser.add_argument("--tasks", nargs="*", default=[])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dials", action="store_true")
     chosen = parser.parse_args()
     languages: tuple[Language, ...] = ("en", "zh")
     for family in FAMILIES:
         for code in family.codes if not chosen.tasks else [code for code in family.codes if code in chosen.tasks]:
-            for language in languages:
+            for language, setting in product(languages, ends(code) if chosen.dials else [{}]):
                 started = time.process_time()
-                counts = check(family, code, language, chosen.items, chosen.seed)
+                counts = check(family, code, language, chosen.items, chosen.seed, dials_of(setting))
                 each = 1000 * (time.process_time() - started) / chosen.items
                 first = min(1000, chosen.items)
                 print(
-                    f"{code:6}{language}  disagree {counts['disagree']} of {chosen.items}, "
+                    f"{code:6}{language}  {setting or ''}  disagree {counts['disagree']} of {chosen.items}, "
                     f"without evidence {counts['without evidence']} of {first}, ill scored {counts['ill scored']}, "
                     f"{each:.1f} ms an item",
                     flush=True,

@@ -24,6 +24,7 @@ FORMS = ("table", "sentences", "json")
 ROWS, FIRMS_OF, WORKS_OF = 36, 4, 4
 PARTS = ("total", "largest", "median", "half")
 MOST_CHANGED = 4
+MOST_APART = 90
 GROUP = 48
 """Books of each group of fillers."""
 
@@ -150,7 +151,9 @@ def _compared(rng: Random, dials: Dials) -> Books:
     missing, different = rng.randrange(1, MOST_CHANGED + 1), rng.randrange(1, MOST_CHANGED + 1)
     touched = rng.sample(rows, missing + different)
     lost = tuple(row.number for row in touched[:missing])
-    changed = {row.number: max(1, row.money + rng.choice((-1, 1)) * rng.randrange(1, 90)) for row in touched[missing:]}
+    changed = {
+        row.number: max(1, row.money + rng.choice((-1, 1)) * rng.randrange(1, MOST_APART)) for row in touched[missing:]
+    }
     received = [replace(row, money=changed.get(row.number, row.money)) for row in rows if row.number not in lost]
     pages += _pages(rng, stage.marks, town, year, rows) + _receipts(rng, stage.marks, town, year, received)
     for when in range(year + 1, year + 1 + dials.near):
@@ -163,16 +166,18 @@ def _compared(rng: Random, dials: Dials) -> Books:
 def _counterfactual(books: Books, rng: Random) -> Books:
     """The books with another sum in a payment, or in a receipt that differs from its payment: an answer is another."""
     own, changed = {row.number: row for row in books.rows}, dict(books.changed or {})
+    sums = range(103, 4990)
     if changed:
         number = rng.choice(sorted(changed))
         paid = own[number].money
         taken = {paid, changed[number], 2 * paid - changed[number]}  # as far apart, and the answer would be the same
+        sums = range(max(1, paid - MOST_APART), paid + MOST_APART + 1)
     else:
         part, value = books.parts[0]
         used = sorted(_used(part, value, books.rows), key=lambda row: row.money)
         row = {"largest": used[-1], "median": used[(len(used) - 1) // 2]}.get(part) or rng.choice(used)
         number, taken = row.number, {row.money for row in own.values()}
-    money = rng.choice([sum_ for sum_ in range(103, 4990) if sum_ not in taken])
+    money = rng.choice([each for each in sums if each not in taken])
     pages = tuple(
         replace(page, rows=tuple(replace(row, money=money) if row.number == number else row for row in page.rows))
         if (page.town, page.year) == (books.town, books.year) and (page.firm >= 0) == bool(changed) else page

@@ -20,19 +20,19 @@ def counterfactual(case: Case, code: str, rng: Random) -> Case:
         code: Its secondary task.
         rng: Draws what is exchanged.
     """
-    told = [(paper, record) for paper in case.papers for record in paper.records]
-    asked = [entry for entry in told if need(*entry) in case.needed]
+    reported = [(paper, record) for paper in case.papers for record in paper.records]
+    asked = [entry for entry in reported if need(*entry) in case.needed]
     if code in ("T1.1", "T1.2"):
         ranked = sorted(asked, key=lambda entry: entry[1].values["money"])
         return _exchanged(case, ranked[0], ranked[-1], "money")
     if code == "T6.2":
-        return _selected(case, rng.choice(asked), told, rng)
+        return _selected(case, rng.choice(asked), reported, rng)
     slot = case.asked["slot"]
     links = case.asked.get("links", ())
     end = links[-1] if links else asked[0][1]
-    right = next(entry for entry in told if entry[1] is end)
+    right = next(entry for entry in reported if entry[1] is end)
     others = [
-        entry for entry in told
+        entry for entry in reported
         if entry[1].act == end.act and entry[1] is not end and entry[1].values[slot] in case.asked["options"]
         and (links or entry[1].work == end.work)
     ]  # fmt: skip
@@ -43,10 +43,10 @@ def counterfactual(case: Case, code: str, rng: Random) -> Case:
     return replace(changed, asked={**case.asked, "links": (*links[:-1], now)})
 
 
-def _selected(case: Case, right: _Told, told: Collection[_Told], rng: Random) -> Case:
+def _selected(case: Case, right: _Told, reported: Collection[_Told], rng: Random) -> Case:
     """The case of T6.2 in which another paper of the district has the value that one had."""
     act, slot, district = (case.asked[name] for name in ("act", "slot", "district"))
-    wrong = [entry for entry in told if entry[1].act == act and entry[1].values[slot] != case.asked["value"]]
+    wrong = [entry for entry in reported if entry[1].act == act and entry[1].values[slot] != case.asked["value"]]
     near = [entry for entry in wrong if entry[0].district == district] or wrong
     other = rng.choice(near)
     needed = case.needed - {need(*right)} | ({need(*other)} if other[0].district == district else set())
@@ -71,15 +71,17 @@ def _exchanged(case: Case, first: _Told, second: _Told, slot: str) -> Case:
 
 def turns_of(case: Case) -> Mapping[int, int]:
     """When the answer uses the evidence of each paper, from 1, by mark; of papers without an order nothing."""
-    told = [(paper, record) for paper in case.papers for record in paper.records if need(paper, record) in case.needed]
+    reported = [
+        (paper, record) for paper in case.papers for record in paper.records if need(paper, record) in case.needed
+    ]
     marks = [paper.mark for paper in case.papers if any(mark == paper.mark for mark, _, _ in case.needed)]
     if case.code in ("T1.1", "T1.2"):
-        marks = [paper.mark for paper, _ in sorted(told, key=lambda entry: -entry[1].values["money"])]
+        marks = [paper.mark for paper, _ in sorted(reported, key=lambda entry: -entry[1].values["money"])]
     elif case.code in ("T2.1", "T2.2", "T4.1", "T4.2"):
         days = {paper.mark: paper.day for paper in case.papers}
         marks.sort(key=days.__getitem__)
     elif case.code == "T3.1":
-        marks = [paper.mark for link in case.asked["links"] for paper, record in told if record == link]
+        marks = [paper.mark for link in case.asked["links"] for paper, record in reported if record == link]
     elif case.code in ("T5.1", "T5.2"):
         marks = [mark for mark in case.asked["marks"] if mark >= 0]
     else:
