@@ -2,6 +2,7 @@
 
 python performance/diversity.py [SPEC ...] [--module fathom.world.corpus] [--tokens 20000] [--seeds 0 1 2]
 
+Measured are the generated corpus, the papers that fill contexts of the suite ``world``, and each SPEC.
 A SPEC is a corpus specification, such as ``novels/`` or ``news.jsonl.zst?text=context``. Of each language of it, and of
 each seed of the generated corpus, the first tokens (words and numbers; in Chinese characters and numbers) are measured:
 the share of 5-grams that came before, the size after lzma as a share of the size before, the share of different tokens,
@@ -16,6 +17,8 @@ from importlib import import_module
 from itertools import count
 
 from fathom.documents.corpus import read_corpus
+from fathom.world.annals.family import ANNALS
+from fathom.world.types import Dials, Language
 
 TOKEN = re.compile(r"[A-Za-z’']+|\d[\d,]*|[\u4e00-\u9fff]")
 GRAM = 5
@@ -52,6 +55,12 @@ def generated(module: str, seed: int, language: str) -> Iterator[str]:
     return (article(seed, language, index).text for index in count())
 
 
+def papers(seed: int, language: Language) -> Iterator[str]:
+    """The texts of papers that fill contexts of the suite ``world``."""
+    facts = ANNALS.facts("T3.2", seed, 0, Dials())
+    return (passage.text for passage in ANNALS.siblings(facts, language))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("specs", nargs="*")
@@ -64,6 +73,7 @@ def main() -> None:
         for language in ("en", "zh")
         for seed in chosen.seeds
     ]
+    sources += [("papers of the suite world, en", papers(0, "en")), ("papers of the suite world, zh", papers(0, "zh"))]
     for spec in chosen.specs:
         texts: dict[str, list[str]] = {}
         for document in read_corpus(spec).documents:

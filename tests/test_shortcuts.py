@@ -71,7 +71,7 @@ def test_a_build_measures_shortcuts_and_says_which_are_worth_it(call: Call, tmp_
     measured = {(one["task"], one["length"], one["kind"], one["grader"]): one for one in manifest["shortcuts"]}
     run = measured["passage_retrieval", 2048, "blind", "strict"]
     assert (run["samples"], run["rule"]) == (20, "common run")
-    assert run["score"] > 0.8 > 0.2 > run["chance"]
+    assert run["score"] > 0.7 > 0.2 > run["chance"]
     assert measured["passkey", 2048, "dump", "strict"]["score"] < 0.1
     assert "passage_retrieval at 2k: " in err
     assert "without reading, by the longest run of words in common with the question" in err
