@@ -80,7 +80,11 @@ def printed(call: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "study",
-    [name for name in NAMES if name not in ("judge", "difficulty", "truncation", "thinking", "faulty", "published")],
+    [
+        name
+        for name in NAMES
+        if name not in ("judge", "second-judge", "difficulty", "truncation", "thinking", "faulty", "published")
+    ],
 )
 def test_studies_fit_their_terminal(study: str, rows: Path, printed: Callable[..., Printed]) -> None:
     for width, out in printed("analyze", study, rows).items():
