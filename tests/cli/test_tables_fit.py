@@ -77,14 +77,16 @@ def printed(call: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return printed
 
 
+OTHER_ROWS = frozenset(
+    ("judge", "second-judge", "difficulty", "truncation", "thinking", "faulty", "survival", "published", "dials")
+)
+"""Studies that need other rows than those of an ordinary run."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "study",
-    [
-        name
-        for name in NAMES
-        if name not in ("judge", "difficulty", "truncation", "thinking", "faulty", "survival", "published", "dials")
-    ],
+    [name for name in NAMES if name not in OTHER_ROWS],
 )
 def test_studies_fit_their_terminal(study: str, rows: Path, printed: Callable[..., Printed]) -> None:
     for width, out in printed("analyze", study, rows).items():

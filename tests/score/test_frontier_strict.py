@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fathom.benchmarks.longproc.scoring import arithmetic
 from fathom.benchmarks.mrcr.scoring import OTHERS, PREFIX
 from fathom.score.registry import RULES, ScoringRow, get_scorer, metrics
+from fathom.score.released import corrected
 from fathom.score.stems import stem
 
 SUITES = (
@@ -236,6 +237,15 @@ def test_a_row_that_cannot_be_scored_says_why(
     score = get_scorer(f"longproc/{name}", "strict")(ScoringRow(reply, gold, extra=extra))
     assert score.value is None
     assert why in score.detail
+
+
+def test_a_fault_of_a_rule_is_not_taken_for_a_row_that_cannot_be_scored() -> None:
+    def faulty(reply: str, gold: object, row: ScoringRow) -> tuple[float, bool, str]:
+        return {"other": 1.0}["value"] if reply == "key" else float("one"), True, reply
+
+    for reply, raised in (("key", KeyError), ("value", ValueError)):
+        with pytest.raises(raised):
+            corrected(faulty)(ScoringRow(reply, ["gold"]))
 
 
 @given(

@@ -92,7 +92,7 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
 
 
 def _judged_again(folder: Path, options: JudgeOptions, settings: JudgeSettings) -> "JudgeSummary":
-    from fathom.run import Heard, Second, judge_second
+    from fathom.run import JudgeCallbacks, Second, judge_second
     from fathom.run.session import not_watched
 
     assert options.second is not None
@@ -100,8 +100,8 @@ def _judged_again(folder: Path, options: JudgeOptions, settings: JudgeSettings) 
     if base_url is None and options.second == options.model:
         base_url = options.model_base_url
     second = Second(options.second, base_url, options.second_sample, options.second_seed)
-    heard = Heard(options.confirm, options.progress, options.tell, options.watch or not_watched)
-    return judge_second(folder, options.model, second, settings, heard)
+    callbacks = JudgeCallbacks(options.confirm, options.progress, options.tell, options.watch or not_watched)
+    return judge_second(folder, options.model, second, settings, callbacks)
 
 
 def _judged_on(engine: "Engine", options: JudgeOptions, settings: JudgeSettings) -> "tuple[JudgeSummary, ...]":

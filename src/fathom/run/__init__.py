@@ -1,7 +1,7 @@
 """Run suites against models, keep every reply, and resume after interruptions."""
 
 from fathom.run.cases.pending import JudgePlan, JudgeProgress
-from fathom.run.judge import Heard, JudgeSummary, Second, check_judge, judge, judge_second
+from fathom.run.judge import JudgeCallbacks, JudgeSummary, Second, check_judge, judge, judge_second
 from fathom.run.likelihood import likelihood
 from fathom.run.preflight import Forecast, Preflight
 from fathom.run.runner import Callbacks, run, run_folder
@@ -13,7 +13,7 @@ from fathom.runfile.store import StoredReply, replies
 __all__ = [
     "Callbacks",
     "Forecast",
-    "Heard",
+    "JudgeCallbacks",
     "JudgePlan",
     "JudgeProgress",
     "JudgeSettings",

@@ -69,7 +69,7 @@ class JudgeSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class JudgeCallbacks:
     """Who hears of the work; see :func:`judge`."""
 
     confirm: Callable[[JudgePlan], bool] | None = None
@@ -78,7 +78,7 @@ class Heard:
     watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
 
 
-NOBODY = Heard()
+NOBODY = JudgeCallbacks()
 
 
 def judge(
@@ -118,7 +118,7 @@ def judge(
     """
     folder = Path(run)
     judge = _opened(folder, model, settings)
-    return _judged(judge, _cases(folder, judge_kind(model)), Heard(confirm, progress, tell, watch))
+    return _judged(judge, _cases(folder, judge_kind(model)), JudgeCallbacks(confirm, progress, tell, watch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,9 @@ class Second:
     seed: int = 0
 
 
-def judge_second(run: Path, model: str, second: Second, settings: JudgeSettings, heard: Heard = NOBODY) -> JudgeSummary:
+def judge_second(
+    run: Path, model: str, second: Second, settings: JudgeSettings, callbacks: JudgeCallbacks = NOBODY
+) -> JudgeSummary:
     """Have a second judge score a random sample of the replies that the first has judged.
 
     Its judgements never score rows: ``fathom.analysis.judge_shift`` compares them.
@@ -170,8 +172,8 @@ def judge_second(run: Path, model: str, second: Second, settings: JudgeSettings,
     chosen = [cases[key] for key in order[: second.sample]]
     judge = _opened(folder, second.model, replace(settings, model_base_url=second.base_url), SECOND)
     if judge.name == f"{SECOND}{first.name}":
-        return _judged(judge, ((with_second_prompt(rubric), case) for rubric, case in chosen), heard)
-    return _judged(judge, chosen, heard)
+        return _judged(judge, ((with_second_prompt(rubric), case) for rubric, case in chosen), callbacks)
+    return _judged(judge, chosen, callbacks)
 
 
 def _opened(folder: Path, model: str, settings: JudgeSettings, prefix: str = "") -> CaseModel:
@@ -182,7 +184,9 @@ def _opened(folder: Path, model: str, settings: JudgeSettings, prefix: str = "")
     return CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"], prefix=prefix)
 
 
-def _judged(judge: CaseModel, cases: Iterable[tuple[Conversation | None, Case]], heard: Heard) -> JudgeSummary:
+def _judged(
+    judge: CaseModel, cases: Iterable[tuple[Conversation | None, Case]], callbacks: JudgeCallbacks
+) -> JudgeSummary:
     """Ask about the cases that have no judgement."""
     folder, model, settings = judge.folder, judge.asked.model, judge.settings
     waiting = judge.pending(cases)
@@ -192,10 +196,10 @@ def _judged(judge: CaseModel, cases: Iterable[tuple[Conversation | None, Case]],
     try:
         if waiting.cases:
             client, plan = judge.open(), judge.plan(waiting)
-            if heard.confirm is not None and not heard.confirm(plan):
+            if callbacks.confirm is not None and not callbacks.confirm(plan):
                 return _summary(judge, state, stopped="not confirmed", hints=hints)
-            with heard.watch(folder, settings.max_connections):
-                state = judge.ask(waiting, client, progress=heard.progress, tell=heard.tell)
+            with callbacks.watch(folder, settings.max_connections):
+                state = judge.ask(waiting, client, progress=callbacks.progress, tell=callbacks.tell)
             hints = (*hints, *_hints_after(state))
     except FathomError as error:
         raise error.renamed(model_base_url="judge_base_url", model="judge") from None

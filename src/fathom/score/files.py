@@ -285,6 +285,10 @@ def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: st
             return scorer(ScoringRow(prediction, row["answers"], row.get("all_classes"), extra=extra, **texts))
     except TooLongError as error:
         return _unscored(f"scoring {error}; it was stopped")
+    except FathomError:  # also a missing library
+        raise
+    except Exception as error:  # scorers may come from any package, and one row must not stop the others
+        return _unscored(f"the scorer fails: {type(error).__name__} in {name}: {error}")
 
 
 def _unscored(reason: str) -> Score:

@@ -6,6 +6,7 @@ stops it with the same exception; ``released`` turns the exception into a score 
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from fathom.score.dialects import without_reasoning
@@ -33,6 +34,20 @@ _RAISED = (
 )
 
 
+class RowError(ValueError):
+    """A row lacks a field that its metric needs, or it cannot be read, so that no reply to it can be scored.
+
+    Any other exception of a rule ``strict`` is a fault of that rule, and is not hidden.
+    """
+
+
+class _Fields(dict[str, object]):
+    """The fields of a row; a missing one is named."""
+
+    def __missing__(self, name: str) -> object:
+        raise RowError(f"the row lacks extra.{name}")
+
+
 def metric(suite: str, name: str, official: Released, strict: Corrected, description: str) -> Metric:
     """A metric of two computations."""
     return Metric.of(suite, name, released(official), corrected(strict), description)
@@ -44,6 +59,8 @@ def released(compute: Released) -> Scorer:
     def score(row: ScoringRow) -> Score:
         try:
             value, valid, answer = compute(row.prediction, gold_of(row), row)
+        except RowError as error:
+            return crash(ValueError.__name__, str(error))
         except _RAISED as error:
             return crash(type(error).__name__, str(error) or "the released code stops here")
         return Score(None if value is None else float(value), valid, answer, "official")
@@ -54,17 +71,17 @@ def released(compute: Released) -> Scorer:
 def corrected(compute: Corrected) -> Scorer:
     """The rule ``strict`` of a computation; thoughts are ignored.
 
-    A row that lacks a field, or whose fields cannot be read, has no score, for the reason that ``detail`` gives.
+    A row that lacks a field, or whose fields cannot be read (``RowError``, or no JSON), has no score, for the reason
+    that ``detail`` gives. Other exceptions are raised.
     """
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
             return unscored("strict")
         try:
-            result = compute(without_reasoning(row.prediction), gold_of(row), row)
-        except KeyError as error:
-            return unscored("strict", f"the row lacks extra.{error.args[0]}")
-        except ValueError as error:
+            named = replace(row, extra=_Fields(row.extra))
+            result = compute(without_reasoning(row.prediction), gold_of(named), named)
+        except (RowError, json.JSONDecodeError) as error:
             return unscored("strict", f"the row cannot be scored: {error}")
         if result is None:
             return unscored("strict", "there is no gold answer")

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from fathom.score.registry import ScoringRow
-from fathom.score.released import Answer, Corrected, Released, metric, one_gold
+from fathom.score.released import Answer, Corrected, Released, RowError, metric, one_gold
 from fathom.score.text import official_words
 
 _NOISE = re.compile(
@@ -193,7 +193,7 @@ def _same_step(reply: str, gold: str) -> bool:
     if reply == gold or "Pick two numbers" in gold:
         return reply == gold
     if "|- Try" not in gold:
-        raise ValueError(f"Unknown line: {gold}")
+        raise RowError(f"Unknown line: {gold}")
     dropped = "drop this branch"
     return reply.split("=")[0] == gold.split("=")[0] and (dropped in reply) == (dropped in gold)
 
@@ -203,7 +203,7 @@ def _numbers(row: ScoringRow) -> tuple[list[int], int]:
     if isinstance(nums, str):
         nums = json.loads(nums)
     if not isinstance(nums, list) or not isinstance(target, int):
-        raise ValueError("extra.nums is no list of numbers, or extra.target no number")
+        raise RowError("extra.nums is no list of numbers, or extra.target no number")
     return nums, target
 
 
@@ -300,7 +300,7 @@ def _strict_travel(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float
         return 1.0, 1.0, plan
     golds = _planned(_procedure(gold, row))
     if not golds:
-        raise ValueError("the gold procedure is empty")
+        raise RowError("the gold procedure is empty")
     share = _prefix(_planned(reply), golds, lambda line, expected: expected in line)
     return 0.0, min(share, 1 - 1 / len(golds)), plan
 
