@@ -17,7 +17,7 @@ NEEDLES = (2, 4, 8)
 
 
 def write_frontier(folder: Path, count: int = 4) -> Path:
-    """Records of MRCR (OpenAI's and Google's), Graphwalks, BABILong, AA-LCR, LongProc and Oolong, in a folder."""
+    """Records of MRCR (two), Graphwalks, BABILong, AA-LCR, LongProc, Oolong and CorpusQA, in a folder."""
     write_mrcr(folder / "openai--mrcr", count)
     write_google(folder / "google", count)
     write_graphwalks(folder / "openai--graphwalks", count)
@@ -25,6 +25,17 @@ def write_frontier(folder: Path, count: int = 4) -> Path:
     write_aa_lcr(folder / "ArtificialAnalysis--AA-LCR", count)
     write_longproc(folder / "longproc_data", count)
     write_oolong(folder / "oolongbench", count)
+    (folder / "corpusqa").mkdir()
+    rows = [
+        {
+            "id": number,
+            "prompt": f"Reports.\n\nSales of {number}?",
+            "question": f"Sales of {number}?",
+            "answer": "12, 7",
+        }
+        for number in range(count)
+    ]
+    (folder / "corpusqa" / "corpusqa.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 
 

@@ -1,0 +1,1 @@
+"""CorpusQA: questions over whole collections of documents, which a judge scores."""
