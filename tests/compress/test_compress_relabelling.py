@@ -207,6 +207,23 @@ def test_an_adaptive_evaluation_is_raised_by_no_word(
         assert (found is None) == (status == "error" or (answered and value is None and status in ("ok", "incomplete")))
 
 
+def test_the_rounds_of_an_adaptive_evaluation_are_no_steps_of_a_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = list[int | None]()
+    monkeypatch.setattr(
+        "fathom.commands.run.run", SimpleNamespace(body=lambda options: steps.append(options.step) or stop())
+    )
+
+    def stop() -> None:
+        raise FathomError("enough")
+
+    write_matrix(KNOWN, tmp_path / "known.parquet")
+    with pytest.raises(FathomError, match="enough"):
+        api.compress_adaptive("suite", "new", tmp_path / "known.parquet", tmp_path / "rounds", step=20)
+    assert steps == [None]
+
+
 def test_an_adaptive_evaluation_says_what_was_not_answered(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def test_a_budget_ends_it_with_the_interval_so_far_and_other_options_need_anothe
     more = search_length(suite, "fathom/lexical", tmp_path / "out", budget=9)
     assert sum(asked.questions for asked in more.lengths) == 8
     assert more.rounds[:1] == found.rounds
+    runs = sorted((tmp_path / "out").glob("round-*/run.json"))
+    assert [json.loads(run.read_text()).get("step") for run in runs] == [None, None]  # a round is no step of a training
     with pytest.raises(FathomError, match="`budget` 3 is less than a round of `step` 4"):
         search_length(suite, "fathom/lexical", tmp_path / "out", budget=3)
     with pytest.raises(FathomError, match="this round asked other questions"):

@@ -58,7 +58,9 @@ def search_length(options: SearchOptions) -> "LengthFound":
     from fathom.run.length_search import SearchSettings, search_length
     from fathom.runfile.progress import status
 
-    groups = [options.part(group) for group in (Sampling, Served, Reasoning, Recorded)]
+    # Rounds are no steps of a training, which `step` is elsewhere.
+    served = options.part(Served).but(step=None)
+    groups = [served, *(options.part(group) for group in (Sampling, Reasoning, Recorded))]
     named = {name: getattr(options, name) for name in ("suite", "model", "backoff", "progress")}
     confirmed, tokens, paid = options.confirm is None, 0, 0.0
 

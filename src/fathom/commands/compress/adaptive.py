@@ -61,7 +61,9 @@ def compress_adaptive(options: AdaptiveOptions) -> "AdaptiveResult":
     from fathom.compress.adaptive import AdaptiveSettings, evaluate
     from fathom.compress.tables import read_matrix
 
-    groups = [options.part(group) for group in (Sampling, Served, Reasoning, Limits, Recorded)]
+    # Rounds are no steps of a training, which `step` is elsewhere.
+    served = options.part(Served).but(step=None)
+    groups = [served, *(options.part(group) for group in (Sampling, Reasoning, Limits, Recorded))]
     named = {name: getattr(options, name) for name in ("suite", "model", "epochs", "backoff", "confirm", "progress")}
 
     def ask(subset: Path, folder: Path) -> str:
