@@ -95,8 +95,7 @@ def main() -> None:
         filled = [ranged([item.filled for item in items], "{:.1%}") for items in pair]
         test = ks_2samp(*([place for found in each for place in found] for each in where))
         print(
-            f"| {name} | {counts} | {answers} | {filled[0]} | {filled[1]} | "
-            f"{test.statistic:.2f}, {test.pvalue:.2g} |",
+            f"| {name} | {counts} | {answers} | {filled[0]} | {filled[1]} | {test.statistic:.2f}, {test.pvalue:.2g} |",
             flush=True,
         )
 
