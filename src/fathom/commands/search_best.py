@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.lab.compare import several
+from fathom.commands.lab.shared import several
 from fathom.commands.shared import Asking, Confirm, Json, OnReply, Recorded
 from fathom.models.settings import Backoff, Limits, Reasoning, Sampling, Served
 from fathom.options.declare import Read, arg, at_least, command, hidden, opt, unset
