@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from tiny_models import ANSWER, SENTENCE, WINDOW, make_answering, make_hugging_f
 from command_line import Call as CommandLine
 from engine_calls import judge, run
 from fathom.models.clients import connections_of
-from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.local_client import PATIENCE, LocalClient, _Job, open_local_client
 from fathom.models.protocol import Call, RequestError, Settings
 from fathom.rows import load
 from fathom.run import check_judge, read_manifest, replies
@@ -168,12 +169,19 @@ def test_replies_of_batches_are_those_of_single_requests_in_any_order(base: Path
     assert [reply.text for reply in replies] == [expected[prompt] for prompt in drawn]
 
 
-def test_a_batch_has_prompts_of_like_lengths_and_the_one_that_waits_longest(base: Path) -> None:
+def test_a_batch_has_prompts_of_like_lengths_and_none_is_passed_over_for_long(base: Path) -> None:
     model = client(base, chat_template="never", batch_size=4)
     prompts = [(" ".join(PROMPTS) * 4)[: 30 * 2**size] for _ in range(20) for size in range(5)]  # as a suite asks them
     batches: list[list[int]] = []
     generate = model._generate
-    model._generate = lambda jobs, ended: (batches.append([len(job.ids) for job in jobs]), generate(jobs, ended))[1]  # type: ignore[method-assign,func-returns-value]
+    waited: list[int] = []
+
+    def see(jobs: list[_Job], ended: Event) -> None:
+        batches.append([len(job.ids) for job in jobs])
+        waited.extend(job.passed for job in jobs)
+        generate(jobs, ended)
+
+    model._generate = see  # type: ignore[method-assign]
 
     async def all_of_them() -> None:
         flight = asyncio.Semaphore(connections_of(model, 16))
@@ -191,6 +199,7 @@ def test_a_batch_has_prompts_of_like_lengths_and_the_one_that_waits_longest(base
     before = sum(max(map(len, in_order[at : at + 4])) * 4 for at in range(0, 100, 4))
     assert sum(map(len, batches)) == 100
     assert computed < 1.2 * real < 0.7 * before
+    assert max(waited) <= PATIENCE
 
 
 def test_each_prompt_of_a_batch_has_its_own_cap_and_stop_text(base: Path) -> None:

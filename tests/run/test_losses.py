@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 from scripted_likelihood import SPACE, LikelihoodServer, answer, tokens_of, written
@@ -17,12 +18,12 @@ from scripted_server import Act
 from command_line import Call
 from fathom import api
 from fathom.analysis.losses import compared, parts_of, rises_in
-from fathom.lab.losses import LOSSES, losses_in
+from fathom.lab.losses import LOSSES, Reader, Text, losses_in, measure_losses
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.types import FathomError
 
-REACH = 187
-"""Tokens of the server's own kind, words and spaces, that the shorter model reads well."""
+REACH = 373
+"""Tokens of the server's own kind, words and spaces, that the shorter model reads well: 187 words."""
 
 
 def reader(request: Mapping[str, Any]) -> Act:
@@ -96,11 +97,59 @@ def test_another_file_of_this_name_is_not_overwritten(texts: Path, tmp_path: Pat
     assert (tmp_path / LOSSES).read_text() == "my notes"
 
 
-def test_parts_halve_and_hold_the_tokens_between_their_ends() -> None:
+def test_another_text_server_or_argument_is_measured_anew(tmp_path: Path) -> None:
+    class Flat:
+        def __init__(self, loss: float) -> None:
+            self.loss = loss
+
+        async def score(self, text: str) -> TokenLogprobs:
+            return TokenLogprobs(tuple(range(len(text))), (None, *[-self.loss] * (len(text) - 1)))
+
+        async def close(self) -> None:
+            pass
+
+    def measured(loss: float, text: str, described: str) -> float:
+        reader = Reader("m", lambda: Flat(loss), described)
+        (parts,) = measure_losses([reader], [Text("t", text, (4, 8), (4, 4))], tmp_path, lambda *_: None)["m"].values()
+        return parts[1]
+
+    assert measured(1, "abcdefgh", "server a") == 1
+    assert measured(2, "abcdefgh", "server a") == 1
+    assert measured(3, "abcdefgh", "server b") == 3
+    assert measured(4, "abcdefgi", "server a") == 4
+
+
+def test_models_with_other_tokens_are_compared_on_the_same_characters() -> None:
+    text = Text("t", "abcdefghijkl", (4, 8, 12), (2, 2, 2))
+    letters = TokenLogprobs(tuple(range(12)), (None, *[-1.0] * 11))
+    pairs = TokenLogprobs(tuple(range(0, 12, 2)), (None, *[-2.0] * 5))
+    assert losses_in(letters, text) == [3.0, 2.0, 2.0]
+    assert losses_in(pairs, text) == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("logprob", [None, float("nan"), float("-inf")])
+def test_a_part_without_a_finite_loss_is_named(logprob: float | None) -> None:
+    with pytest.raises(FathomError, match=r"text t, part 2: .*dtype=float32"):
+        losses_in(TokenLogprobs((0, 1, 4), (None, -1.0, logprob)), Text("t", "abcdefgh", (4, 8), (4, 4)))
+
+
+def test_parts_halve() -> None:
     assert parts_of(8192) == (128, 256, 512, 1024, 2048, 4096, 8192)
     assert len(parts_of(10**6)) == 8
-    scored = TokenLogprobs(tuple(range(6)), (None, -1.0, -2.0, -3.0, None, -5.0))
-    assert losses_in(scored, (2, 4, 8, 16)) == [1.0, 2.5, 5.0, None]
+
+
+def test_a_flat_loss_rises_in_few_of_many_runs() -> None:
+    """Eight texts with luck of their own, eight parts, 400 models: the part with the least loss is the lucky one."""
+    rng = np.random.default_rng(7)
+    losses = 3 + rng.normal(0, 0.3, (400, 8, 1)) + rng.normal(0, 0.2, (400, 8, 8))
+    measured = {str(model): {str(t): row.tolist() for t, row in enumerate(texts)} for model, texts in enumerate(losses)}
+    ends = parts_of(32768)
+    assert len(rises_in(measured, compared(measured, ends))) <= 0.05 * 400
+    losses[:, :, 6:] += 1.5
+    measured = {str(model): {str(t): row.tolist() for t, row in enumerate(texts)} for model, texts in enumerate(losses)}
+    rises = rises_in(measured, compared(measured, ends))
+    assert len(rises) > 0.95 * 400
+    assert sum(rise.after.start >= ends[5] for rise in rises) > 0.95 * 400
 
 
 def test_intervals_are_those_of_scipy_and_one_text_has_none() -> None:

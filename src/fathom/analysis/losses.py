@@ -1,19 +1,19 @@
 """Losses of models by the tokens before, as means over the same texts, with differences and where they rise."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TypeAlias
 
-from fathom.stats.student import upper_quantile
+from fathom.stats.student import lower_tail, upper_quantile
 
 SHORTEST = 128
 """Tokens of the first part of a text."""
 MOST_PARTS = 8
 LEVEL = 0.95
 
-LossesByText: TypeAlias = Mapping[str, Mapping[str, Sequence[float | None]]]
+LossesByText: TypeAlias = Mapping[str, Mapping[str, Sequence[float]]]
 """The loss of each part of a text, by the name of the model and the id of the text."""
 
 
@@ -23,10 +23,10 @@ class Loss:
 
     Attributes:
         model: Its name.
-        start: Tokens before the part.
+        start: Tokens before the part, by the tokenizer that cut the texts.
         end: Tokens up to its end.
         texts: Number of texts.
-        loss: Mean over texts of the mean negative log-likelihood of a token, in nats.
+        loss: Mean over texts of the negative log-likelihood, in nats per token of the tokenizer that cut them.
         low: Lower end of its 95% interval (Student, over texts); None with fewer than two texts.
         high: Upper end.
         difference: To the first model, in nats, of the same texts; None for the first model.
@@ -77,23 +77,20 @@ def compared(measured: LossesByText, ends: Sequence[int]) -> list[Loss]:
     """The losses of all models, with the differences to the first of them.
 
     Args:
-        measured: The losses of the parts of each text.
+        measured: The losses of the parts of each text; all models have the same texts.
         ends: The ends of the parts, in tokens.
 
     Returns:
-        One for each model and part that has a token, in their order.
+        One for each model and part, in their order.
     """
     losses = list[Loss]()
     base = next(iter(measured.values()), {})
     for number, (model, texts) in enumerate(measured.items()):
         for place, (start, end) in enumerate(zip((0, *ends), ends, strict=False)):
-            here = {name: loss for name, parts in texts.items() if (loss := parts[place]) is not None}
-            if not here:
-                continue
-            mean, low, high = mean_with_interval(list(here.values()))
-            paired = [loss - other for name, loss in here.items() if (other := base[name][place]) is not None]
-            difference = mean_with_interval(paired) if number and paired else (None, None, None)
-            losses.append(Loss(model, start, end, len(here), mean, low, high, *difference))
+            mean, low, high = mean_with_interval([parts[place] for parts in texts.values()])
+            paired = [parts[place] - base[name][place] for name, parts in texts.items()]
+            difference = mean_with_interval(paired) if number else (None, None, None)
+            losses.append(Loss(model, start, end, len(texts), mean, low, high, *difference))
     return losses
 
 
@@ -109,24 +106,28 @@ def mean_with_interval(values: Sequence[float]) -> tuple[float, float | None, fl
 def rises_in(measured: LossesByText, losses: Sequence[Loss]) -> list[Rise]:
     """Where the loss of each model clearly rises.
 
+    The level of 5% is shared by all pairs of parts of a model (Bonferroni), because the part with the least loss is
+    chosen after the losses were seen.
+
     Args:
         measured: The losses of the parts of each text.
         losses: As ``compared`` returns them.
     """
     rises = list[Rise]()
     for model, texts in measured.items():
-        best: tuple[int, Loss] | None = None
-        for place, loss in enumerate(loss for loss in losses if loss.model == model):
-            if best is not None and _clearly_above(texts.values(), place, best[0]):
-                rises.append(Rise(model, best[1], loss))
+        parts = [loss for loss in losses if loss.model == model]
+        level, best = 0.05 / max(1, math.comb(len(parts), 2)), 0
+        for place, loss in enumerate(parts):
+            if _p_value([of_text[place] - of_text[best] for of_text in texts.values()]) <= level:
+                rises.append(Rise(model, parts[best], loss))
                 break
-            if best is None or loss.loss <= best[1].loss:
-                best = place, loss
+            if loss.loss <= parts[best].loss:
+                best = place
     return rises
 
 
-def _clearly_above(texts: Iterable[Sequence[float | None]], place: int, before: int) -> bool:
-    pairs = ((parts[place], parts[before]) for parts in texts)
-    rises = [after - earlier for after, earlier in pairs if after is not None and earlier is not None]
-    _, low, _ = mean_with_interval(rises) if rises else (0.0, None, None)
-    return low is not None and low > 0
+def _p_value(differences: Sequence[float]) -> float:
+    """How likely such differences, or larger ones, are without a true one: one-sided, by Student's distribution."""
+    if len(differences) < 2 or not (spread := stdev(differences)):
+        return float(len(differences) < 2 or differences[0] <= 0)
+    return lower_tail(-fmean(differences) / spread * math.sqrt(len(differences)), len(differences) - 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fathom.extend.servers import notes_of_command
 from fathom.models.entailment import EntailmentClient
 from fathom.models.hugging_face import is_local
-from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.local_client import BATCHES, PATIENCE, LocalClient, open_local_client
 from fathom.models.local_model import starts_server
 from fathom.models.local_server import LocalServerClient, served_settings
 from fathom.models.negotiation import Negotiation
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
     from fathom.extend.hf.extension import Extension
-
-
-BATCHES = 4
-"""In flight at once for a model that computes batches, which are made of prompts of like lengths."""
 
 
 def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
@@ -127,16 +123,13 @@ def connections_of(client: Client, wanted: int) -> int:
         return 1
     if isinstance(client, RayVllmClient):
         return client.at_once
-    return min(wanted, client.batch_size * _batches(client)) if isinstance(client, LocalClient) else wanted
+    if isinstance(client, LocalClient):
+        return min(wanted, client.batch_size * (BATCHES if client.batch_size > 1 else 1))
+    return wanted
 
 
 def timeout_of(client: Client, wanted: float) -> float:
     """Seconds for one attempt, longer where requests wait for each other by design, or without end."""
     if isinstance(client, LocalClient):
-        return wanted * _batches(client)
+        return wanted * (PATIENCE + BATCHES if client.batch_size > 1 else 1)
     return float("inf") if isinstance(client, RayVllmClient) else wanted
-
-
-def _batches(client: LocalClient) -> int:
-    """Batches of a model in this process that are in flight at once."""
-    return BATCHES if client.batch_size > 1 else 1

@@ -272,6 +272,13 @@ def _bytes(name: str, arguments: Mapping[str, Json]) -> int:
     return sum(file.stat().st_size for file in folder.glob("*.safetensors")) if folder.is_dir() else 0
 
 
+def weights_of(name: str) -> list[list[str | int]]:
+    """The files of a local model's weights, with size and time of the last change; none for other models."""
+    folder = Path(split_name(name)[0].removeprefix("hf/")) if is_local(name) else Path()
+    files = sorted(folder.glob("*.safetensors")) if is_local(name) else []
+    return [[file.name, (stat := file.stat()).st_size, stat.st_mtime_ns] for file in files]
+
+
 def _room(arguments: Mapping[str, Json]) -> int | None:
     """Bytes of memory that are free where the model is to be; None if unknown."""
     import torch

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,10 @@ _SAMPLING = ("top_p", "top_k", "repetition_penalty")
 _BESIDES = ("stop_seqs", "reasoning_effort", "reasoning_tokens", "extra_body")
 # How long an incomplete batch waits for the prompts that are being rendered.
 GATHER_SECONDS = 0.02
+BATCHES = 4
+"""In flight at once, of which a batch is made of prompts of like lengths."""
+PATIENCE = 6
+"""Batches that may pass over a request before it goes first."""
 # Further tokens that are searched for a stop text: it may begin within one.
 _MARGIN = 8
 
@@ -59,7 +64,7 @@ class _Job:
     """One prompt on its way through the model.
 
     ``exact`` is a reply that ends at its cap and nowhere else; ``context`` are the tokens of the prompt that are
-    computed before the question.
+    computed before the question; ``passed`` counts the batches that were computed while it waited.
     """
 
     prompt: str
@@ -70,6 +75,7 @@ class _Job:
     stops: tuple[str, ...] = ()
     opened: bool = False
     given_up: bool = False
+    passed: int = 0
     written: int | None = None
     output: Output | None = None
     failure: Failure | None = None
@@ -79,6 +85,11 @@ class _Job:
     @property
     def finished(self) -> bool:
         return self.output is not None or self.failure is not None
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the prompt, which tokens follow more closely than characters."""
+        return len(self.prompt.encode("utf-8", "replace"))
 
 
 class LocalClient:
@@ -184,9 +195,14 @@ class LocalClient:
                     self._turns.notify_all()
 
     def _batch_of(self, job: _Job) -> list[_Job]:
-        """A request, with those that wait whose prompts are closest to its length: the rows of a batch are padded."""
+        """A request, with those that wait whose prompts are closest to its length: the rows of a batch are padded.
+
+        One that was passed over often goes first, so that none waits long.
+        """
         others = [other for other in self._waiting if not other.finished and other is not job]
-        others.sort(key=lambda other: abs(len(other.prompt) - len(job.prompt)))
+        others.sort(key=lambda other: (other.passed < PATIENCE, abs(other.size - job.size)))
+        for other in others[self.batch_size - 1 :]:
+            other.passed += 1
         return [job, *others[: self.batch_size - 1]]
 
     async def measure(self, prompt: str, call: Call) -> Measured:

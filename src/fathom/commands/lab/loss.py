@@ -1,10 +1,10 @@
 """Show how well models predict long texts, by the tokens before."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.lab.shared import several, tokens
 from fathom.commands.shared import Json
@@ -13,7 +13,7 @@ from fathom.options.declare import Read, arg, at_least, command, given, hidden, 
 
 if TYPE_CHECKING:
     from fathom.analysis.losses import Loss
-    from fathom.lab.losses import Losses
+    from fathom.lab.losses import Losses, Text
 
 PICTURE = "loss.svg"
 
@@ -61,44 +61,48 @@ def lab_loss(options: LossOptions) -> "Losses":
     resumes.
     """
     from fathom.analysis.losses import compared, parts_of, rises_in
-    from fathom.lab.losses import Losses, measure_losses
+    from fathom.lab.losses import Losses, Reader, measure_losses
+    from fathom.models.hugging_face import weights_of
     from fathom.models.retry import Retry
     from fathom.report.figure import save
     from fathom.report.loss_chart import loss_chart
     from fathom.run.likelihood.asking import open_backend
 
-    chosen, ends = _texts(options), parts_of(options.length)
-    via: Literal["auto"] = "auto"
-    backends = {
-        name: partial(open_backend, name, options.model_args or {}, options.model_base_url, via, Retry())
-        for name in options.model
-    }
+    ends = parts_of(options.length)
+    texts = _texts(options, ends)
+    arguments, url = options.model_args or {}, options.model_base_url
+    readers = [
+        Reader(name, partial(open_backend, name, arguments, url, "auto", Retry()), [arguments, url, weights_of(name)])
+        for name in dict.fromkeys(options.model)
+    ]
     tell = options.progress or (lambda model, finished, total: None)
     measured = measure_losses(
-        backends, chosen, ends, Path(options.out), lambda model, finished: tell(model, finished, len(chosen))
+        readers, texts, Path(options.out), lambda model, finished: tell(model, finished, len(texts))
     )
     losses = compared(measured, ends)
     picture = save(loss_chart(losses), Path(options.out) / PICTURE)
     return Losses(tuple(losses), tuple(rises_in(measured, losses)), picture)
 
 
-def _texts(options: LossOptions) -> Mapping[str, str]:
-    """The first texts that are long enough, cut to the length, by id."""
+def _texts(options: LossOptions, ends: Sequence[int]) -> "list[Text]":
+    """The first texts that are long enough, cut to the length."""
     from fathom.documents.corpus.files import read_corpus
+    from fathom.lab.losses import Text
     from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
     from fathom.types import FathomError
 
     tokenizer = get_tokenizer(options.tokenizer or DEFAULT)
-    texts = dict[str, str]()
-    longest = 0
+    texts, longest = list["Text"](), 0
     for document in read_corpus(options.texts).documents:
         if len(texts) == options.count:
             break
         cut = tokenizer.head(document.text, options.length)
-        if len(cut) < len(document.text) or tokenizer.count(cut) == options.length:
-            texts[document.id] = cut
-        else:
-            longest = max(longest, tokenizer.count(cut))
+        if len(cut) == len(document.text) and (size := tokenizer.count(cut)) < options.length:
+            longest = max(longest, size)
+            continue
+        parts = [len(tokenizer.head(cut, end)) for end in ends]
+        sizes = [end - start for start, end in zip((0, *ends), ends, strict=False)]
+        texts.append(Text(document.id, cut, tuple(parts), tuple(sizes)))
     if not texts:
         raise FathomError(
             f"{options.texts}: no text has {options.length:,} tokens (the longest has {longest:,}); give longer texts, "
