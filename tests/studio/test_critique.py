@@ -27,7 +27,7 @@ from made_studio import made_collection, made_sample, made_text, quoted
 ONE = made_text(1)
 SAMPLE = made_sample("s1", (ONE,), task="T5.2", answer=("[2]", "[3]"))
 COLLECTION = made_collection(SAMPLE, texts=(ONE,))
-QUOTE = quoted(ONE, 3000)
+QUOTE = quoted(ONE, ONE.index(" ", 3000) + 1)
 
 
 def claim(**changes: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_the_critic_sees_everything_and_the_objector_the_quotes() -> None:
     claims = [Claim("wrong", 0, "", "No.", (QUOTE,)), Claim("missing", None, "[9]", "There.", ())]
     second = objection_prompt(SAMPLE, COLLECTION, claims)
     assert f">>>{QUOTE.quote}<<<" in second
-    assert ONE[3000 - AROUND : 3000] in second
+    assert ONE[QUOTE.start - AROUND : QUOTE.start] in second
     assert ONE[:100] not in second
     assert "Claim 2 (missing), about a missing element: [9]" in second
     assert "It quotes no passage." in second

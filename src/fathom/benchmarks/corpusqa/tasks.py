@@ -76,7 +76,7 @@ SOURCES = (
         files=(),
         shapes=(Shape.of("CorpusQA", Record, read_record),),
         licence="MIT",
-        citation="Tongyi-Zhiwen (2026), CorpusQA, github.com/Tongyi-Zhiwen/CorpusQA",
+        citation="Tongyi-Zhiwen (2026), CorpusQA, huggingface.co/datasets/Tongyi-Zhiwen/CorpusQA",
         description="questions of CorpusQA over collections of documents of 128k tokens and more",
         names=("corpus_qa",),
     ),

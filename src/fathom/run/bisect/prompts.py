@@ -16,7 +16,7 @@ FACTS = (
 )
 RAW_LENGTHS = 2
 """Texts to be continued: of the shortest length and of the longest."""
-VERSION = 1
+VERSION = 2
 """Of the prompts; a folder with replies to others is not gone on with."""
 CAP = 192
 """Output cap of code words: twelve of them, numbered."""
@@ -56,16 +56,17 @@ def prompt_of(seed: int, ask: Ask, tokenizer: Tokenizer, drawn: str = "") -> str
     room = ask.length - sum(map(tokenizer.count, (before, after, *hidden)))
     filler = _filler(max(0, room), tokenizer)
     parts, last = [front, before], 0
-    for share, word in zip(BACK, hidden, strict=True):
-        at = filler.find(" ", round((1 - share) * len(filler)))
+    for place, word in zip(_places(ask.length, tokenizer), hidden, strict=True):
+        at = filler.find(" ", round(place * len(filler)))
         at = len(filler) if at < 0 else at
-        at = 0 if share == 1 else at
+        at = at if place else 0
         parts += [filler[last:at], word]
         last = at
     return "".join((*parts, filler[last:], after))
 
 
 _FILLERS: dict[tuple[int, str], str] = {}
+_PLACES: dict[tuple[int, str], tuple[float, ...]] = {}
 
 
 def _filler(tokens: int, tokenizer: Tokenizer) -> str:
@@ -74,3 +75,12 @@ def _filler(tokens: int, tokenizer: Tokenizer) -> str:
     if key not in _FILLERS:
         _FILLERS[key] = tokenizer.head(english(tokens, tokenizer), tokens)
     return _FILLERS[key]
+
+
+def _places(length: int, tokenizer: Tokenizer) -> tuple[float, ...]:
+    """Where code words are, as shares of the characters: text has more tokens in one part than in another."""
+    key = length, tokenizer.name
+    if key not in _PLACES:
+        text = _filler(length, tokenizer)
+        _PLACES[key] = tuple(len(tokenizer.head(text, round((1 - back) * length))) / len(text) for back in BACK)
+    return _PLACES[key]
