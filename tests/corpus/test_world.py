@@ -19,6 +19,7 @@ from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 from fathom.documents.corpus.text import document_id
 from fathom.types import Document, FathomError, Question
 from fathom.world.corpus import article, generate
+from fathom.world.corpus.articles import ASIDES, ORDERS
 from fathom.world.corpus.district import KINDS, district
 from fathom.world.corpus.grammar import Choice, Plan, Slot, load, parse
 from fathom.world.corpus.questions import Asker, Reported
@@ -315,3 +316,45 @@ def test_a_minute_book_has_each_day_once(language: str) -> None:
     number, place = divmod(388, len(KINDS))
     events = district(0, number)[place].events
     assert len(days) == len(set(days)) == len({event.day for event in events}) < len(events)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_rule_is_used(language: str) -> None:
+    grammar = load(language)
+    code = "lead tail close paragraph.town rivers given.f given.m family.a family.b second.f second.m firm.a firm.b"
+    used = {*code.split(" "), "firm.end", *ASIDES, *(rule for order in ORDERS for rule in order)}
+    used |= {f"voice.{about}" for about in ("person", "firm", "place", "event")}
+    asked = (
+        "q.when",
+        "q.difference",
+        "q.days",
+        "q.where",
+        "q.more.work",
+        "q.more.town",
+        "q.first.work",
+        "q.first.town",
+    )
+    used |= {*asked, *(f"head.{kind}" for kind in ("minutes", "letters", "accounts"))}
+    used |= {f"{part}.{kind}" for part in ("title", "summary", "open") for kind, _, _ in KINDS}
+    used |= {f"{part}.{act}" for part in ("act", "line") for act in SLOTS}
+    waiting = [rule for rule in used if rule in grammar]
+    reached = set(waiting)
+    while waiting:
+        for slot in (slot for plan in grammar.plans(waiting.pop()) for slot in slots(plan)):
+            rule = slot.rule if slot.rule in grammar else slot.rule.removesuffix(".s")
+            if rule in grammar and rule not in reached:
+                reached.add(rule)
+                waiting.append(rule)
+    assert set(grammar.names()) - reached == set()
+
+
+def test_nobody_says_i_outside_quotation_marks() -> None:
+    for document in sample("en"):
+        if document.meta["kind"] != "letters":
+            told = re.sub(r"“[^”]*”", "", document.text)
+            assert re.findall(r"[^.]*\b(?:I|[Mm]y|me|we|our)\b[^.]*", told) == [], document.source
+
+
+def test_no_number_follows_a_date_in_chinese() -> None:
+    for document in sample("zh"):
+        assert not re.search(r"年\d+月\d+日\d|年\d+月\d+(?!\d|日)", document.text), document.source

@@ -153,7 +153,7 @@ def _fitting(record: Record) -> Record:
     sizes = {"defect": DEFECTS, "material": MATERIALS, "cause": CAUSES}
     for slot, unfit in UNFIT.get(record.work, {}).items():
         value = record.values.get(slot)
-        if value in unfit:
+        if value is not None and value in unfit:
             fit = [other for other in range(sizes[slot]) if other not in unfit]
             record = altered(record, slot, fit[value % len(fit)])
     return record
