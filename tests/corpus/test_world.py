@@ -162,6 +162,9 @@ def test_english_spelling() -> None:
         "word doubled": r"\b(the|of|in|and|was|to|is|which|by|with) \1\b",
         "paragraph without an end": r"[^.?!:”\d\w]\n\n|^(?!- ).*[a-z]\n\n",
         "straight quote": "[\"']",
+        "number after a date": r"\b(?:January|March|August|October|December),? (?:\d+, )?\d{4} \d",
+        "than after hardly": r"[Hh]ardly had [^.;,]* than |[Ss]carcely had [^.;,]* than ",
+        "not without but": r"was not the [^.;]*, it was the",
         "plural of one": r"\b(?<![-,\d])(one|1) (crowns|years|miles|children|people|names|votes|weeks|loads|guests)\b",
     }
     for document in sample("en"):
