@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -543,4 +544,11 @@ def test_the_recorded_state_of_the_generator_changes_with_its_texts_alone() -> N
             one = article(7, language, index)
             digest.update(repr((one.text, one.title, one.summary, one.questions)).encode())
     # Where the texts change, both change: suites of other texts are other suites.
-    assert (STATE, digest.hexdigest()[:16]) == ("902bdb7f8bcfce50", "bb1c8ff6223cbb78")
+    assert (STATE, digest.hexdigest()[:16]) == ("a2d8fa06c2f4ee4e", "8a4277a21827057e")
+
+
+def test_questions_of_generated_articles_that_do_not_fit_are_one_note(tmp_path: Path) -> None:
+    built = build(configure("single_doc_qa", lengths=(1024,), items=2, languages=("en",)), tmp_path / "a")
+    notes = [note for note in built.manifest["notes"] if "not asked" in note]
+    assert len(notes) == 1, notes
+    assert re.fullmatch(r"single_doc_qa: \d+ questions are not asked, see questions_left_out.csv", notes[0])

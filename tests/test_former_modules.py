@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module, util
 from pathlib import Path
 
@@ -34,6 +35,18 @@ def test_what_is_below_a_former_package_is_loaded_once() -> None:
         former = import_module("fathom.corpus.books")
     assert former is import_module("fathom.documents.corpus.books")
     assert name_now("fathom.corpus.world.grammar") == "fathom.world.corpus.grammar"
+
+
+@pytest.mark.parametrize("package", ["fathom.documents.world", "fathom.corpus.world"])
+def test_what_is_gone_from_a_package_that_was_moved_is_missing_without_a_warning(package: str) -> None:
+    for name in ("facts", "cluster"):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", f"{package}.{name}")
+            with pytest.raises(ModuleNotFoundError, match=f"No module named '{package}.{name}'"):
+                import_module(f"{package}.{name}")
+    sys.modules.pop(f"{package}.generator", None)
+    with pytest.warns(DeprecationWarning, match=f"{package}.generator is now"):
+        assert import_module(f"{package}.generator").generate is not None
 
 
 def test_names_that_are_no_former_ones_are_left_alone() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 import mistral_common
@@ -15,11 +17,14 @@ import pytest
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
 from fathom.documents.corpus.text import document_id
-from fathom.types import Document, FathomError
+from fathom.types import Document, FathomError, Question
 from fathom.world.corpus import article, generate
+from fathom.world.corpus.articles import ASIDES, ORDERS
 from fathom.world.corpus.district import KINDS, district
 from fathom.world.corpus.grammar import Choice, Plan, Slot, load, parse
+from fathom.world.corpus.questions import Asker, Reported
 from fathom.world.corpus.speech import Prose, Speech
+from fathom.world.corpus.writer import Writer
 from fathom.world.facts import SLOTS
 
 pytestmark = pytest.mark.slow
@@ -157,6 +162,9 @@ def test_english_spelling() -> None:
         "word doubled": r"\b(the|of|in|and|was|to|is|which|by|with) \1\b",
         "paragraph without an end": r"[^.?!:”\d\w]\n\n|^(?!- ).*[a-z]\n\n",
         "straight quote": "[\"']",
+        "number after a date": r"\b(?:January|March|August|October|December),? (?:\d+, )?\d{4} \d",
+        "than after hardly": r"[Hh]ardly had [^.;,]* than |[Ss]carcely had [^.;,]* than ",
+        "not without but": r"was not the [^.;]*, it was the",
         "plural of one": r"\b(?<![-,\d])(one|1) (crowns|years|miles|children|people|names|votes|weeks|loads|guests)\b",
     }
     for document in sample("en"):
@@ -249,3 +257,107 @@ def test_summary_names_the_subject_and_is_not_copied(language: str) -> None:
         sentences = [sentence.strip() for sentence in SENTENCE.findall(document.summary)]
         assert 1 <= len(sentences) <= 4
         assert not any(sentence in document.text for sentence in sentences)
+
+
+def reported(seed: int, index: int) -> tuple[Asker, list[Reported]]:
+    """An asker about all acts of a draft, as if the text told nothing else."""
+    number, place = divmod(index, len(KINDS))
+    draft = district(seed, number)[place]
+    told = [Reported(event, (rank, rank + 1), True) for rank, event in enumerate(draft.events)]
+    grammar, rng = load("en"), Random(0)
+    writer = Writer(grammar, rng, str, {}, True)
+    return Asker(draft, told, Speech(Prose(seed, "en")), writer.phrase, rng), told
+
+
+def derived(asker: Asker, told: list[Reported]) -> list[Question]:
+    return [ask() for ask in replace(asker, reported=told)._derived()]
+
+
+def test_where_is_asked_only_of_what_a_firm_completed_in_one_town() -> None:
+    asked = 0
+    for index in range(240):
+        asker, told = reported(11, index)
+        built = Counter(
+            (one.event.record.values["firm"], one.event.record.work)
+            for one in told
+            if one.event.record.act == "completion"
+        )
+        where = Counter(one.text for one in derived(asker, told) if one.meta["kind"] == "where")
+        assert set(where.values()) <= {1}
+        if asker.draft.kind in ("firm", "survey"):
+            assert where.total() == sum(1 for times in built.values() if times == 1)
+            asked += where.total()
+    assert asked > 50
+
+
+def test_nothing_is_first_on_one_day_and_nothing_costs_more_than_the_same() -> None:
+    compared: Counter[str] = Counter()
+    for index in range(60):
+        asker, told = reported(11, index)
+        compared.update(str(one.meta["kind"]) for one in derived(asker, told))
+        same = [
+            replace(
+                one, event=replace(one.event, day=1, record=replace(one.event.record, values={"money": 1, "firm": 1}))
+            )
+            for one in told
+        ]
+        assert not {"order", "which"} & {one.meta["kind"] for one in derived(asker, same)}
+    assert min(compared["order"], compared["which"]) > 20
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_act_that_is_asked_for_is_in_the_text(language: str) -> None:
+    for index in (*range(240), 388):
+        for question in article(0, language, index).questions:
+            assert all(start < end for start, end in question.evidence), index
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_minute_book_has_each_day_once(language: str) -> None:
+    book = article(0, language, 388)  # two acts of one day
+    days = re.findall(r"^(?:\w+ \d+, \d{4}|\d+ \w+ \d{4}|\w{4}年\w+月\w+日)(?=[.。])", book.text, re.MULTILINE)
+    number, place = divmod(388, len(KINDS))
+    events = district(0, number)[place].events
+    assert len(days) == len(set(days)) == len({event.day for event in events}) < len(events)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_rule_is_used(language: str) -> None:
+    grammar = load(language)
+    code = "lead tail close paragraph.town rivers given.f given.m family.a family.b second.f second.m firm.a firm.b"
+    used = {*code.split(" "), "firm.end", *ASIDES, *(rule for order in ORDERS for rule in order)}
+    used |= {f"voice.{about}" for about in ("person", "firm", "place", "event")}
+    asked = (
+        "q.when",
+        "q.difference",
+        "q.days",
+        "q.where",
+        "q.more.work",
+        "q.more.town",
+        "q.first.work",
+        "q.first.town",
+    )
+    used |= {*asked, *(f"head.{kind}" for kind in ("minutes", "letters", "accounts"))}
+    used |= {f"{part}.{kind}" for part in ("title", "summary", "open") for kind, _, _ in KINDS}
+    used |= {f"{part}.{act}" for part in ("act", "line") for act in SLOTS}
+    waiting = [rule for rule in used if rule in grammar]
+    reached = set(waiting)
+    while waiting:
+        for slot in (slot for plan in grammar.plans(waiting.pop()) for slot in slots(plan)):
+            rule = slot.rule if slot.rule in grammar else slot.rule.removesuffix(".s")
+            if rule in grammar and rule not in reached:
+                reached.add(rule)
+                waiting.append(rule)
+    assert set(grammar.names()) - reached == set()
+
+
+def test_nobody_says_i_outside_quotation_marks() -> None:
+    for document in sample("en"):
+        if document.meta["kind"] != "letters":
+            told = re.sub(r"“[^”]*”", "", document.text)
+            assert re.findall(r"[^.]*\b(?:I|[Mm]y|me|we|our)\b[^.]*", told) == [], document.source
+
+
+def test_no_number_follows_a_date_in_chinese() -> None:
+    for document in sample("zh"):
+        assert not re.search(r"年\d+月\d+日\d|年\d+月\d+(?!\d|日)", document.text), document.source

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fathom.world.corpus.district import KINDS, TOWNS, Draft, Event, district
-from fathom.world.facts import BEFORE, BUILT
+from fathom.world.corpus.district import KINDS, TOWNS, UNFIT, Draft, Event, district
+from fathom.world.facts import BEFORE, BUILT, SLOTS
+from fathom.world.names import grammar
 
 DISTRICTS = 100
 
@@ -78,3 +79,24 @@ def test_a_district_has_every_kind_of_article_about_its_own_towns() -> None:
         assert Counter(draft.kind for draft in known) == Counter(kind for kind, _, _ in KINDS)
         towns = {event.town for draft in known for event in draft.events}
         assert towns == set(range(number * TOWNS, (number + 1) * TOWNS))
+
+
+@pytest.mark.slow
+def test_a_quay_has_no_roof_and_a_weir_no_cellar() -> None:
+    told: dict[str, set[str]] = defaultdict(set)
+    english = grammar("en")
+    for event in (event for draft in drafts() for event in draft.events):
+        for slot in {"defect", "material", "cause"} & set(SLOTS[event.record.act]):
+            value = event.record.values[slot]
+            assert value not in UNFIT.get(event.record.work, {}).get(slot, ())
+            told[english["works"][event.record.work]].add(english[f"{slot}s"][value])
+    for work in ("the iron bridge", "the quay", "the weir"):
+        assert told[work] >= {"rust on the ironwork", "a blocked drain", "rot in two beams", "hard frost"}
+        assert not told[work] & {
+            "loose tiles on the roof",
+            "damp in the cellar",
+            "broken panes in the skylight",
+            "slate",
+        }
+    assert "damp in the cellar" not in told["the east gate"] | told["the clock tower"]
+    assert "damp in the cellar" in told["the library"]

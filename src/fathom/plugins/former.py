@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -56,6 +57,8 @@ FORMER = {
     "fathom.run.shards.running": "fathom.run.sharded",
     "fathom.corpus.world": "fathom.world.corpus",
     "fathom.documents.world": "fathom.world.corpus",
+    "fathom.corpus.world.generator": "fathom.world.corpus.articles",
+    "fathom.documents.world.generator": "fathom.world.corpus.articles",
     "fathom.compress.estimated": "fathom.compress.estimates",
     "fathom.studio.agreements": "fathom.studio.statistics",
     "fathom.studio.audits": "fathom.studio.statistics",
@@ -70,11 +73,12 @@ FORMER = {
 
 
 def name_now(name: str) -> str | None:
-    """The name of a module by a former one; None if it is not one."""
+    """The name of a module by a former one; None if it is not one, or is gone from a package that was moved."""
     parts = name.split(".")
     for count in range(len(parts), 1, -1):
         if moved := FORMER.get(".".join(parts[:count])):
-            return ".".join([moved, *parts[count:]])
+            now = ".".join([moved, *parts[count:]])
+            return now if count == len(parts) or find_spec(now) else None
     return None
 
 

@@ -56,13 +56,14 @@ def short(wanted: BuildConfig, task: Task, resources: Resources, made: int) -> l
 
 def questions_left_out(task: Task, left_out: Sequence[LeftOut]) -> list[str]:
     """Notes on the first questions of the user's documents that a task does not ask, and where all are."""
+    own = [each for each in left_out if not each.document.startswith("world:")][:SHOWN]  # nobody mends generated ones
     notes = [
         f'{task.name}: not asked: "{textwrap.shorten(each.question, QUOTED, placeholder="...")}" ({each.document}): '
         f"{each.reason}"
-        for each in left_out[:SHOWN]
+        for each in own
     ]
-    more = len(left_out) - SHOWN
-    counted = several(more, "more question is", "more questions are")
+    more, word = len(left_out) - len(own), "more " if own else ""
+    counted = several(more, f"{word}question is", f"{word}questions are")
     return notes + ([f"{task.name}: {counted} not asked, see {LEFT_OUT}"] if more > 0 else [])
 
 

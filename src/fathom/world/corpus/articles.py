@@ -8,7 +8,7 @@ from itertools import groupby
 from random import Random
 
 from fathom.documents.corpus.text import document_id
-from fathom.types import Document
+from fathom.types import Document, FathomError
 from fathom.world.corpus.district import DATED, KINDS, Draft, Event, district
 from fathom.world.corpus.grammar import load
 from fathom.world.corpus.questions import Asker, Reported
@@ -28,7 +28,7 @@ SCENES = (0.6, 1.2)
 """Characters of scenes, as a share of those of facts."""
 LONGEST = {"en": 10_000, "zh": 2400}
 """Characters after which no scene begins: about 2,500 tokens."""
-TOGETHER = {"minutes": 1, "letters": 3, "accounts": 5, "person": 3}
+TOGETHER = {"letters": 3, "accounts": 5, "person": 3}
 """Events of a paragraph, where they are told by their days."""
 LINE = {"en": "- ", "zh": "· "}
 ORDERS = (
@@ -174,7 +174,9 @@ class Teller:
 
     def _facts(self) -> Iterator[list[Unit]]:
         events = self.draft.events
-        if self.draft.kind in DATED:
+        if self.draft.kind == "minutes":
+            groups = [tuple(group) for _, group in groupby(events, lambda event: event.day)]
+        elif self.draft.kind in DATED:
             most = TOGETHER[self.draft.kind]
             groups = [events[start : start + most] for start in range(0, len(events), most)]
         else:
@@ -184,7 +186,11 @@ class Teller:
 
     def _sitting(self, events: Sequence[Event]) -> list[Unit]:
         day = self.speech.day(events[0].day)
-        return [(event, True, self._sentence(event, "", "head.minutes", date=day)) for event in events] + self._aside()
+        units: list[Unit] = []
+        for number, event in enumerate(events):  # the head has the date of the first one alone
+            head = [] if number else ["head.minutes"]
+            units.append((event, not number, self._sentence(event, "", *head, date=day)))
+        return units + self._aside()
 
     def _entries(self, events: Sequence[Event]) -> list[Unit]:
         works = dict.fromkeys(event.record.work for event in events)
@@ -224,7 +230,9 @@ class Teller:
         if self.rng.random() < TAIL:
             rules.append("tail")
         pause = "，" if when and self.rng.random() < 0.5 else ""
-        return self.writer.joined(*rules, when=when, pause=pause, **self._slots(event), **slots)
+        if text := self.writer.joined(*rules, when=when, pause=pause, **self._slots(event), **slots):
+            return text
+        raise FathomError(f"world: no sentence left for {event}; add sentence plans to act.{event.record.act}")
 
     def _slots(self, event: Event) -> dict[str, str]:
         """What an event says; a work has its town where the article is not about one town."""

@@ -1,5 +1,6 @@
 """Questions about an article, with their answers and the sentences that say so."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -85,8 +86,9 @@ class Asker:
 
     def _derived(self) -> Iterator[Ask]:
         if self.draft.kind in ("firm", "survey"):
-            built = (reported for reported in self.reported if reported.event.record.act == "completion")
-            yield from (partial(self._where, reported) for reported in built)
+            built = [reported for reported in self.reported if reported.event.record.act == "completion"]
+            times = Counter(map(_built, built))  # a firm may build the same in several towns
+            yield from (partial(self._where, reported) for reported in built if times[_built(reported)] == 1)
         for first, second in combinations(self.reported, 2):
             acts = {first.event.record.act, second.event.record.act}
             dated = first.dated and second.dated
@@ -96,9 +98,10 @@ class Asker:
                 if dated:
                     yield partial(self._days, first, second)
             elif len(acts) == 1 and _siblings(first.event, second.event):
-                if acts == {"completion"}:
+                sums, days = {_sum(first), _sum(second)}, {first.event.day, second.event.day}
+                if acts == {"completion"} and len(sums) == 2:
                     yield partial(self._more, first, second)
-                if dated:
+                if dated and len(days) == 2:
                     yield partial(self._first, first, second)
 
     def _asked(self, kind: str, text: str, answers: tuple[str, ...], *needs: tuple[Reported, str]) -> Question:
@@ -123,9 +126,8 @@ class Asker:
         return self._asked("where", text, (town,), (reported, town))
 
     def _difference(self, first: Reported, second: Reported) -> Question:
-        sums = [reported.event.record.values["money"] for reported in (first, second)]
         text = self.phrase("q.difference", work=self.speech.work_of(first.event))
-        answers = self.speech.accepted("money", abs(sums[0] - sums[1]))
+        answers = self.speech.accepted("money", abs(_sum(first) - _sum(second)))
         return self._asked("difference", text, answers, *self._sums(first, second))
 
     def _days(self, first: Reported, second: Reported) -> Question:
@@ -134,8 +136,8 @@ class Asker:
         return self._asked("duration", text, (str(days),), *self._dates(first, second))
 
     def _more(self, first: Reported, second: Reported) -> Question:
-        most = max(first.event, second.event, key=lambda event: event.record.values["money"])
-        return self._which("which", "q.more", most, *self._sums(first, second))
+        most = max(first, second, key=_sum)
+        return self._which("which", "q.more", most.event, *self._sums(first, second))
 
     def _first(self, first: Reported, second: Reported) -> Question:
         earliest = min(first.event, second.event, key=lambda event: event.day)
@@ -153,10 +155,21 @@ class Asker:
         return self._asked(kind, text, (town(right.town),), *needs)
 
     def _sums(self, *reported: Reported) -> Iterator[tuple[Reported, str]]:
-        return ((each, self.speech.prose.value("money", each.event.record.values["money"])) for each in reported)
+        return ((each, self.speech.prose.value("money", _sum(each))) for each in reported)
 
     def _dates(self, *reported: Reported) -> Iterator[tuple[Reported, str]]:
         return ((each, self.speech.day(each.event.day)) for each in reported)
+
+
+def _sum(reported: Reported) -> int:
+    """The sum of money of an act that has one."""
+    return reported.event.record.values.get("money", 0)
+
+
+def _built(reported: Reported) -> tuple[int, int]:
+    """Which firm completed which kind of work."""
+    record = reported.event.record
+    return record.values["firm"], record.work
 
 
 def _siblings(first: Event, second: Event) -> bool:
