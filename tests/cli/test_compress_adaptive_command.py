@@ -180,6 +180,14 @@ def test_single_draws_are_recorded_and_their_interval_is_proved(call: Call, scor
     assert (code, "counts unanswered replies as 0" in err) == (2, True)
 
 
+def test_another_width_in_the_same_folder_does_not_change_bets_that_were_made(call: Call, scored: Path) -> None:
+    first, other = (
+        json.loads(call(*adaptive(scored, budget=30, width=width), "--proved", "--quiet", "--json")[1])
+        for width in (0.15, 0.05)
+    )
+    assert (first["items"], first["proved"]) == (other["items"], other["proved"])
+
+
 def test_rounds_of_an_earlier_version_are_resumed(call: Call, scored: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:  # rounds without the mark, drawn as they were
         patch.setattr("fathom.compress.adaptive._is_topped_up", lambda folder: True)
