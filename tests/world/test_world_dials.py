@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 
 import polars as pl
@@ -66,6 +66,22 @@ def test_at_every_end_of_a_dial_the_answer_follows_from_the_text(
     for number in range(2):
         gold, read = solved(code, number, dials_of(chosen), language)
         assert gold == read, number
+
+
+@pytest.mark.parametrize("code", HEEDED)
+def test_ends_of_any_two_dials_go_together(code: str) -> None:
+    ends = [setting for own, setting in SETTINGS if own == code]
+    for first, second in combinations(ends, 2):
+        if first.keys() != second.keys():
+            chosen = {name: int(value) if isinstance(value, float) else value for name, value in (first | second).items()}
+            for number in range(3):
+                assert OF[code].facts(code, 3, number, dials_of(chosen))
+
+
+def test_a_twin_with_one_near_paper_exists_for_every_item() -> None:
+    for number in range(150):
+        sides = [OF["T6.2"].facts("T6.2", 3, number, Dials(near=1, counterfactual=twin)) for twin in (False, True)]
+        assert sides[0].needed != sides[1].needed or sides[0].papers != sides[1].papers
 
 
 def test_every_task_has_dials_and_none_that_it_does_not_heed() -> None:
