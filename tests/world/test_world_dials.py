@@ -160,6 +160,22 @@ def test_a_question_in_other_words_shares_none_with_its_evidence_and_a_literal_o
             assert bool(words_of(question, language) & words_of(sentence, language)) != bool(paraphrase), question
 
 
+@each_language
+def test_no_question_in_other_words_shares_one_with_any_plan_or_lead(language: Language) -> None:
+    table, other = grammar(language), grammar("other_words")
+    leads = [lead for genre in table["genres"].values() for lead in genre["lead"]]
+
+    def plain(plan: str) -> set[str]:
+        return words_of(re.sub(r"\{\w+\}", "{}", plan), language)
+
+    for act, plans in table["acts"].items():
+        told = set[str]().union(*map(plain, [*plans["text"], *leads]))
+        for slot in other[act].values():
+            assert not plain(slot[language]) & told, (act, slot[language])
+        for name, work in zip(table["works"], other["works"][language], strict=True):
+            assert not words_of(work, language) & (told | words_of(name, language)), (act, work)
+
+
 def test_values_of_dials_are_read_and_others_refused() -> None:
     hops, spread, order = HEEDED["T3.1"]["hops"], HEEDED["T3.1"]["spread"], HEEDED["T3.1"]["order"]
     assert (hops.read("3"), hops.read("5"), hops.read("2.5"), hops.read("many")) == (3, None, None, None)
