@@ -12,6 +12,7 @@ import pytest
 
 from engine_calls import configure
 from fathom.benchmarks.world.tasks import DIALS, OF, asked
+from fathom.options.values import dials_of as read_dials
 from fathom.suites.build import build
 from fathom.suites.build.config import settings_of
 from fathom.suites.registry import get_task
@@ -181,6 +182,13 @@ def test_values_of_dials_are_read_and_others_refused() -> None:
     assert (hops.read("3"), hops.read("5"), hops.read("2.5"), hops.read("many")) == (3, None, None, None)
     assert (spread.read("0.25"), spread.read("1"), spread.read("1.5")) == (0.25, 1, None)
     assert (order.read("reverse"), order.read("1"), str(hops)) == ("reverse", None, "2 to 4")
+
+
+@pytest.mark.parametrize("given", ["foo", "hops=", "=2"])
+def test_a_dial_without_values_is_answered_with_the_form_of_a_dial(given: str) -> None:
+    with pytest.raises(FathomError, match="expected DIAL=VALUE,VALUE, for instance hops=2,3"):
+        read_dials([given])
+    assert read_dials(["hops=2,3"]) == {"hops": ("2", "3")}
 
 
 def test_settings_are_all_values_with_each_other_and_those_that_a_task_does_not_take_are_left_out() -> None:
