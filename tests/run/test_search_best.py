@@ -72,6 +72,7 @@ def test_a_budget_ends_it_and_what_is_ahead_of_each_model_is_confirmed_once(suit
     assert "2 may be the best" in str(found)
     with pytest.raises(FathomError, match="not confirmed"):
         search_best(suite, [BEST, GUESS], tmp_path / "no", confirm=lambda plan: False)
+    assert search_best(suite, [BEST, GUESS], tmp_path / "no", budget=1).items == (1, 1)
 
 
 def test_one_model_and_unknown_servers_are_refused(suite: Path, tmp_path: Path) -> None:

@@ -74,7 +74,9 @@ def test_ends_of_any_two_dials_go_together(code: str) -> None:
     ends = [setting for own, setting in SETTINGS if own == code]
     for first, second in combinations(ends, 2):
         if first.keys() != second.keys():
-            chosen = {name: int(value) if isinstance(value, float) else value for name, value in (first | second).items()}
+            chosen = {
+                name: int(value) if isinstance(value, float) else value for name, value in (first | second).items()
+            }
             for number in range(3):
                 assert OF[code].facts(code, 3, number, dials_of(chosen))
 

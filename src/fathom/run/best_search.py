@@ -16,7 +16,7 @@ import polars as pl
 from fathom.analysis.best import BestCandidate, best_models
 from fathom.plugins.names import folder_name
 from fathom.printing import readable
-from fathom.rows.runs import load
+from fathom.rows.runs import is_run, load
 from fathom.run.executors import DirectExecutor
 from fathom.run.request import RunRequest, request_of
 from fathom.run.runner import Callbacks, execute
@@ -124,9 +124,11 @@ def find_best(
     units = _units(next(iter(requests.values())))
     most = len(units) if settings.budget is None else min(settings.budget, len(units))
     # What the folders have already, whatever the size of the rounds before.
-    asked, left, confirmed = {name: _asked(run, units) for name, run in runs.items()}, list(models), set[str]()
+    rows = {name: load([run]) for name, run in runs.items() if is_run(run)}
+    asked = {name: _asked(rows[name], units) if name in rows else 0 for name in runs}
+    left, confirmed = list(models), set[str]()
     if all(asked.values()):
-        left = _left(runs, _ranked(runs, settings.alpha)) or left
+        left = _left(rows, best_models(pl.concat(rows.values()), alpha=settings.alpha)) or left
     number = min(asked[name] for name in left) or settings.per_round
     given = callbacks or Callbacks()
     while True:
@@ -137,10 +139,11 @@ def find_best(
             done = execute(requests[name], _Part(runs[name], requests[name], ids), calls)
             if done.stopped:
                 raise FathomError(f"{runs[name]}: stopped: {done.stopped}; the same command resumes")
-            asked[name] = _asked(runs[name], units)
             confirmed.add(name)
-        ranked = _ranked(runs, settings.alpha)
-        left = _left(runs, ranked)
+        rows = {name: load([run]) for name, run in runs.items()}
+        asked = {name: _asked(own, units) for name, own in rows.items()}
+        ranked = best_models(pl.concat(rows.values()), alpha=settings.alpha)
+        left = _left(rows, ranked)
         state = _state(ranked, runs, asked, units)
         if report is not None:
             report(state)
@@ -149,21 +152,15 @@ def find_best(
         number += settings.per_round
 
 
-def _ranked(runs: Mapping[str, Path], alpha: float) -> list[BestCandidate]:
-    return best_models(pl.concat([load([run]) for run in runs.values()]), alpha=alpha)
-
-
-def _left(runs: Mapping[str, Path], ranked: Sequence[BestCandidate]) -> list[str]:
+def _left(rows: Mapping[str, pl.DataFrame], ranked: Sequence[BestCandidate]) -> list[str]:
     """The models that may be the best."""
     may = {(own.model, own.variant) for own in ranked if own.may_be_best}
-    return [name for name, run in runs.items() if load([run]).select("model", "variant").row(0) in may]
+    return [name for name, own in rows.items() if own.select("model", "variant").row(0) in may]
 
 
-def _asked(run: Path, units: Sequence[Sequence[tuple[str, int]]]) -> int:
-    """Items of which all samples were asked in a run folder, if there is one."""
-    if not run.exists():
-        return 0
-    samples = set(load([run]).filter(~not_asked())["sample"])
+def _asked(rows: pl.DataFrame, units: Sequence[Sequence[tuple[str, int]]]) -> int:
+    """Items of which all samples were asked."""
+    samples = set(rows.filter(~not_asked().fill_null(False))["sample"])
     return sum(all(sample in samples for sample, _ in unit) for unit in units)
 
 
