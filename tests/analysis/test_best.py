@@ -75,6 +75,7 @@ def test_ranks_and_the_best_come_from_the_same_evidence() -> None:
     b[order[40:]] = 1
     found = best_models(pl.concat([side({1024: a}, model="a"), side({1024: b}, model="b")]))
     assert [(model.best, model.worst) for model in found] == [(1, 2), (1, 2)]
+    assert [model.may_be_best for model in found] == [True, True]
 
 
 def test_one_model_and_models_without_common_samples_are_refused() -> None:

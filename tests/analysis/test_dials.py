@@ -85,12 +85,48 @@ def test_a_part_is_right_where_settings_are_not_balanced() -> None:
     assert parts["near"] == pytest.approx(0)
 
 
-def test_dials_that_vary_together_are_named_and_have_no_parts() -> None:
+def test_dials_that_vary_together_are_named_and_only_the_other_parts_are_kept() -> None:
     _, losses = dials(rows(exact, settings=[(2, 3), (4, 6)]))
-    (loss,) = losses
-    assert loss.part == WHOLE
-    assert loss.together == ("hops", "near")
+    assert parts_of(losses) == pytest.approx({WHOLE: 0.1 + 0.4 / 2, CONSTANT: 0.1})
+    assert {loss.together for loss in losses} == {("hops", "near")}
     assert "vary together" in loss_tables(losses)[0].notes[0]
+
+
+def with_names(made: pl.DataFrame, turns: int) -> pl.DataFrame:
+    """A third dial that is crossed with the others, by the round of an item."""
+    facets = pl.col("facets")
+    real = pl.col("item").str.tail(4).cast(pl.Int64) // turns % 2 == 1
+    return made.with_columns(
+        pl.when(real).then(facets.str.replace(r"\{", '{"names":"real",')).otherwise(
+            facets.str.replace(r"\{", '{"names":"invented",')
+        )
+    )  # fmt: skip
+
+
+def test_a_dial_that_is_crossed_with_those_that_vary_together_keeps_its_part() -> None:
+    _, losses = dials(with_names(rows(exact, settings=[(2, 3), (4, 6)]), 2))
+    assert {loss.together for loss in losses} == {("hops", "near")}
+    assert parts_of(losses).keys() == {WHOLE, CONSTANT, "names"}
+    assert parts_of(losses)["names"] == pytest.approx(0)
+    assert not any(loss.few for loss in losses)
+
+
+def test_too_few_items_are_said_to_be_too_few() -> None:
+    _, losses = dials(rows(exact, rounds=1, settings=[(2, 3), (3, 6), (4, 6)]))
+    assert all(loss.few for loss in losses)
+    assert "fewer items than settings" in loss_tables(losses)[0].notes[0]
+
+
+def test_a_length_at_which_a_setting_has_no_score_is_left_out_and_the_others_are_kept() -> None:
+    gap = (pl.col("length") == LENGTHS[0]) & pl.col("facets").str.contains(r'"hops":\s*4')
+    points, _ = dials(rows(exact).filter(~gap))
+    own = [point for point in points if point.dial == "hops"]
+    assert [(point.setting, point.length, point.left_out) for point in own] == [
+        (str(hops), LENGTHS[1], LENGTHS[:1]) for hops in HOPS
+    ]
+    assert [point.mean for point in own] == pytest.approx([exact(hops, 3, LENGTHS[1]) for hops in HOPS])
+    assert {point.length for point in points if point.dial == "near"} == {*LENGTHS, None}
+    assert "no score at 8k" in point_tables(points)[0].notes[0]
 
 
 def noisy(seed: int, rounds: int) -> pl.DataFrame:

@@ -77,6 +77,14 @@ def test_the_interval_holds_what_no_bettor_excludes(values: list[float]) -> None
     assert interval.low - 1e-9 <= interval.high
 
 
+def test_the_number_of_items_without_loss_is_that_of_the_docs() -> None:
+    docs, number = Path(__file__).parents[2] / "docs", items_without_loss(0.03, 0.05)
+    gate = (docs / "how-to/gate-a-release.md").read_text("utf-8")
+    statistics = (docs / "explanation/measurements/statistics.md").read_text("utf-8")
+    assert f"(with `--sequential` {number})" in gate
+    assert f"{number} items without any loss" in statistics
+
+
 def test_equal_scores_need_a_number_of_items_that_grows_as_the_margin_shrinks() -> None:
     numbers = [items_without_loss(margin, 0.05) for margin in (0.2, 0.1, 0.05, 0.03)]
     assert numbers == sorted(numbers)

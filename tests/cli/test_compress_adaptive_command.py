@@ -161,11 +161,13 @@ def test_adaptive_rounds_stop_resume_and_are_estimated(call: Call, scored: Path,
     assert model["items"] == found["items"]
 
 
-def test_single_draws_are_recorded_and_their_interval_is_proved(call: Call, scored: Path) -> None:
+def test_single_draws_are_recorded_and_their_proved_interval_is_the_headline(call: Call, scored: Path) -> None:
     words = [*adaptive(scored, budget=30, width=0.2), "--proved"]
     code, out, err = call(*words)
     assert code == 0
-    assert "\nproved, at any look: " in out
+    lines = out.splitlines()
+    assert ", proved at any look, after " in lines[0]
+    assert lines[1].startswith("calibrated on the known models, not proved: ")
     found = json.loads(call(*words, "--quiet", "--json")[1])
     assert found["proved"]["low"] <= truth(scored) <= found["proved"]["high"]
     assert found["half_width"] < (found["proved"]["high"] - found["proved"]["low"]) / 2
@@ -178,6 +180,14 @@ def test_single_draws_are_recorded_and_their_interval_is_proved(call: Call, scor
     assert (code, "this round asked other items than it would now" in err) == (2, True)
     code, _, err = call(*words, "--unanswered", "drop")
     assert (code, "counts unanswered replies as 0" in err) == (2, True)
+
+
+def test_another_width_in_the_same_folder_does_not_change_bets_that_were_made(call: Call, scored: Path) -> None:
+    first, other = (
+        json.loads(call(*adaptive(scored, budget=30, width=width), "--proved", "--quiet", "--json")[1])
+        for width in (0.06, 0.02)
+    )
+    assert (first["items"], first["proved"]) == (other["items"], other["proved"])
 
 
 def test_rounds_of_an_earlier_version_are_resumed(call: Call, scored: Path) -> None:

@@ -211,13 +211,12 @@ def test_the_rounds_of_an_adaptive_evaluation_are_no_steps_of_a_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = list[int | None]()
-    monkeypatch.setattr(
-        "fathom.commands.run.run", SimpleNamespace(body=lambda options: steps.append(options.step) or stop())
-    )
 
-    def stop() -> None:
+    def stop(options: Any) -> None:
+        steps.append(options.step)
         raise FathomError("enough")
 
+    monkeypatch.setattr("fathom.commands.run.run", SimpleNamespace(body=stop))
     write_matrix(KNOWN, tmp_path / "known.parquet")
     with pytest.raises(FathomError, match="enough"):
         api.compress_adaptive("suite", "new", tmp_path / "known.parquet", tmp_path / "rounds", step=20)

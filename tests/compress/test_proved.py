@@ -117,6 +117,20 @@ def test_a_narrower_interval_takes_more_items_and_looks_never_widen_it() -> None
     assert counts[0] < counts[1]
 
 
+def test_bets_keep_the_width_with_which_they_started_whatever_is_wanted_later() -> None:
+    settings = AdaptiveSettings(0.03, 90, 30, 20, proved=True, bets=0.2)
+    drawn = evaluated(DESIGN, WORLD.scores[20], seed=2, width=0.2).drawn
+    assert settings.proved_of(drawn) == interval_of(drawn, 0.2)
+    assert replace(settings, bets=None).proved_of(drawn) == interval_of(drawn, 0.03)
+
+
+def test_values_that_could_only_be_one_number_are_not_bet_on() -> None:
+    sure = Drawn(np.ones(40), np.ones(40), np.ones(40), 0.0, 1.0)
+    with np.errstate(all="raise"):
+        found = interval_of(sure, 0.05)
+    assert (found.low, found.high) == pytest.approx((0, 1))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mislead", [False, True])
 def test_the_truth_is_rarely_excluded_at_any_look_even_if_known_models_mislead(mislead: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +12,7 @@ import pytest
 
 from engine_calls import configure
 from fathom.benchmarks.world.tasks import DIALS, OF, asked
+from fathom.options.values import dials_of as read_dials
 from fathom.suites.build import build
 from fathom.suites.build.config import settings_of
 from fathom.suites.registry import get_task
@@ -66,6 +67,24 @@ def test_at_every_end_of_a_dial_the_answer_follows_from_the_text(
     for number in range(2):
         gold, read = solved(code, number, dials_of(chosen), language)
         assert gold == read, number
+
+
+@pytest.mark.parametrize("code", HEEDED)
+def test_ends_of_any_two_dials_go_together(code: str) -> None:
+    ends = [setting for own, setting in SETTINGS if own == code]
+    for first, second in combinations(ends, 2):
+        if first.keys() != second.keys():
+            chosen = {
+                name: int(value) if isinstance(value, float) else value for name, value in (first | second).items()
+            }
+            for number in range(3):
+                assert OF[code].facts(code, 3, number, dials_of(chosen))
+
+
+def test_a_twin_with_one_near_paper_exists_for_every_item() -> None:
+    for number in range(150):
+        sides = [OF["T6.2"].facts("T6.2", 3, number, Dials(near=1, counterfactual=twin)) for twin in (False, True)]
+        assert sides[0].needed != sides[1].needed or sides[0].papers != sides[1].papers
 
 
 def test_every_task_has_dials_and_none_that_it_does_not_heed() -> None:
@@ -144,11 +163,34 @@ def test_a_question_in_other_words_shares_none_with_its_evidence_and_a_literal_o
             assert bool(words_of(question, language) & words_of(sentence, language)) != bool(paraphrase), question
 
 
+@each_language
+def test_no_question_in_other_words_shares_one_with_any_plan_or_lead(language: Language) -> None:
+    table, other = grammar(language), grammar("other_words")
+    leads = [lead for genre in table["genres"].values() for lead in genre["lead"]]
+
+    def plain(plan: str) -> set[str]:
+        return words_of(re.sub(r"\{\w+\}", "{}", plan), language)
+
+    for act, plans in table["acts"].items():
+        told = set[str]().union(*map(plain, [*plans["text"], *leads]))
+        for slot in other[act].values():
+            assert not plain(slot[language]) & told, (act, slot[language])
+        for name, work in zip(table["works"], other["works"][language], strict=True):
+            assert not words_of(work, language) & (told | words_of(name, language)), (act, work)
+
+
 def test_values_of_dials_are_read_and_others_refused() -> None:
     hops, spread, order = HEEDED["T3.1"]["hops"], HEEDED["T3.1"]["spread"], HEEDED["T3.1"]["order"]
     assert (hops.read("3"), hops.read("5"), hops.read("2.5"), hops.read("many")) == (3, None, None, None)
     assert (spread.read("0.25"), spread.read("1"), spread.read("1.5")) == (0.25, 1, None)
     assert (order.read("reverse"), order.read("1"), str(hops)) == ("reverse", None, "2 to 4")
+
+
+@pytest.mark.parametrize("given", ["foo", "hops=", "=2"])
+def test_a_dial_without_values_is_answered_with_the_form_of_a_dial(given: str) -> None:
+    with pytest.raises(FathomError, match="expected DIAL=VALUE,VALUE, for instance hops=2,3"):
+        read_dials([given])
+    assert read_dials(["hops=2,3"]) == {"hops": ("2", "3")}
 
 
 def test_settings_are_all_values_with_each_other_and_those_that_a_task_does_not_take_are_left_out() -> None:

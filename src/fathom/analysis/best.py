@@ -25,7 +25,8 @@ class BestCandidate:
     """Whether a model may be the best.
 
     Attributes:
-        may_be_best: Whether no other is shown to score more.
+        may_be_best: Whether no other is shown to score more: a pair of which each was shown to score more at some
+            moment contradicts itself, and shows nothing.
         p_value: Smallest p-value of another that scores more, times the number of others, at most 1.
         best: Best rank of its range, from 1.
         worst: Worst rank of its range.
@@ -80,6 +81,9 @@ def best_models(rows: pl.DataFrame, *, alpha: float = 0.05) -> list[BestCandidat
     shown = adjusted <= alpha
     shown &= ~shown.T
     best, worst = 1 + shown.sum(axis=1), size - shown.sum(axis=0)
+    # Of a pair of which each was shown to score more at some moment, neither is beaten.
+    beaten = worse * (size - 1) <= alpha
+    beaten &= ~beaten.T
     smallest = np.minimum(worse.min(axis=1) * (size - 1), 1.0)
     order = sorted(range(size), key=lambda place: -differences[place].mean())
     first = order[0]
@@ -88,7 +92,7 @@ def best_models(rows: pl.DataFrame, *, alpha: float = 0.05) -> list[BestCandidat
         BestCandidate(
             model=systems[place][0],
             variant=systems[place][1],
-            may_be_best=bool(smallest[place] > alpha),
+            may_be_best=not beaten[place].any(),
             p_value=float(smallest[place]),
             best=int(best[place]),
             worst=int(worst[place]),

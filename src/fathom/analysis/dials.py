@@ -63,6 +63,7 @@ class DialPoint:
         difference_interval: Its 95% interval, paired wherever items share facts; None at the first setting.
         p_value: Two-sided p-value of the difference; None at the first setting.
         p_adjusted: The p-value adjusted by Holm's method for all differences of the table; None at the first setting.
+        left_out: Lengths in tokens that do not count, because a setting of the dial has no score there.
     """
 
     model: str
@@ -78,6 +79,7 @@ class DialPoint:
     difference_interval: Interval | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
+    left_out: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,9 @@ class DialLoss:
         interval: Its 95% interval.
         p_value: Two-sided p-value.
         items: Items with a score at both lengths.
-        together: Dials that vary together, so that their parts cannot be separated: then there is the whole only.
+        together: Dials that vary together, so that their parts cannot be separated: these are left out.
         p_adjusted: The p-value adjusted by Holm's method for all losses of the table.
+        few: Whether that is because there are fewer items than settings to separate.
     """
 
     model: str
@@ -109,6 +112,7 @@ class DialLoss:
     items: int
     together: tuple[str, ...] = ()
     p_adjusted: float | None = None
+    few: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,12 +201,15 @@ def _points(group: tuple[str, str, list[_Task]], seed: int) -> Iterator[DialPoin
     name, dial, tasks = group
     first = tasks[0].settings[dial]
     settings = [setting for setting in first if all(setting in task.settings[dial] for task in tasks)]
-    lengths = _shared_lengths(tasks)
+    shared = _shared_lengths(tasks)
+    lengths = [
+        length for length in shared
+        if all(not np.isnan(_at(task, dial, setting, [length])).all() for task in tasks for setting in settings)
+    ]  # fmt: skip
+    left_out = tuple(length for length in shared if length not in lengths)
     if len(settings) < 2 or not lengths:
         return
     tables = [np.concatenate([_at(task, dial, setting, lengths) for setting in settings], axis=1) for task in tasks]
-    if any(np.isnan(table).all(axis=0).any() for table in tables):
-        return
     clusters = [clusters_of(table, task.grid.groups) for table, task in zip(tables, tasks, strict=True)]
     sums = [resampled_sums(part, seed) for part in clusters]
     own, other = (_mean_draws(sums, seed, stream) for stream in ((), (OTHER,)))
@@ -216,7 +223,7 @@ def _points(group: tuple[str, str, list[_Task]], seed: int) -> Iterator[DialPoin
             exact = len(tasks) == 1 and length is not None
             interval = interval_at(clusters[0], own, at[0], mean) if exact else interval_of(draws, mean)
             point = DialPoint(tasks[0].grid.model, tasks[0].grid.variant, name, dial, setting, length, mean, interval,
-                              int(counts[at].max()))  # fmt: skip
+                              int(counts[at].max()), left_out=left_out)  # fmt: skip
             if not number:
                 yield point
                 continue
@@ -256,12 +263,13 @@ def _mean_draws(sums: Sequence[Sums], seed: int, stream: tuple[int, ...]) -> Flo
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """The parts of a loss by name, with their replicates; ``together`` names dials that cannot be separated."""
+    """The parts of a loss by name, with their replicates; ``together`` names those that cannot be separated."""
 
     values: Mapping[str, tuple[float, Floats]]
     items: int
     clusters: int
     together: tuple[str, ...] = ()
+    few: bool = False
 
 
 def _losses(tasks: Sequence[_Task], seed: int) -> Iterator[DialLoss]:
@@ -276,7 +284,9 @@ def _losses(tasks: Sequence[_Task], seed: int) -> Iterator[DialLoss]:
 
 def _mean_loss(grid: Grid, name: str, lengths: tuple[int, int], parts: Sequence[_Parts]) -> Iterator[DialLoss]:
     together = tuple(dict.fromkeys(dial for part in parts for dial in part.together))
-    names = [WHOLE] if together else list(dict.fromkeys(name for part in parts for name in part.values))
+    names = [name for name in dict.fromkeys(name for part in parts for name in part.values) if name not in together]
+    dials = tuple(name for name in together if name != CONSTANT)
+    few = any(part.few for part in parts)
     degrees = min(part.clusters for part in parts) - 1
     for each in names:
         known = [part.values.get(each, (0.0, np.zeros(FITS))) for part in parts]
@@ -284,7 +294,7 @@ def _mean_loss(grid: Grid, name: str, lengths: tuple[int, int], parts: Sequence[
         draws = np.mean([shuffled(of_task, place) for place, (_, of_task) in enumerate(known)], axis=0)
         gap = unpaired_gap(draws, loss, degrees)
         yield DialLoss(grid.model, grid.variant, name, *lengths, each, loss, gap.interval, gap.p_value,
-                       sum(part.items for part in parts), together)  # fmt: skip
+                       sum(part.items for part in parts), dials, few=few)  # fmt: skip
 
 
 def _parts(task: _Task, lengths: tuple[int, int], seed: int, prior: float) -> _Parts | None:
@@ -314,8 +324,15 @@ def _parts(task: _Task, lengths: tuple[int, int], seed: int, prior: float) -> _P
     by_name = {name: [number for number, owner in enumerate(owners) if owner == name] for name in dict.fromkeys(owners)}
     values = {WHOLE: (float(points[0].sum()), replicates.sum(axis=1))}
     values |= {name: (float(points[0, own].sum()), replicates[:, own].sum(axis=1)) for name, own in by_name.items()}
-    confounded = np.linalg.matrix_rank(table) < size
-    return _Parts(values, len(table), len(names), tuple(dict.fromkeys(owners[1:])) if confounded else ())
+    together = tuple(dict.fromkeys(owners[number] for number in _not_separated(table)))
+    return _Parts(values, len(table), len(names), together, bool(together) and len(table) < size)
+
+
+def _not_separated(table: Floats) -> list[int]:
+    """The columns whose coefficients do not follow from the others: those with a part in the null space."""
+    rank = int(np.linalg.matrix_rank(table))
+    null = np.linalg.svd(table)[2][rank:]
+    return [column for column, part in enumerate(np.abs(null).max(axis=0, initial=0)) if part > 1e-8]
 
 
 def _pseudo_cluster(mean: Floats, size: int, prior: float, seed: int) -> Floats:

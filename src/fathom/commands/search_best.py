@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from fathom.run.best_search import BestFound
 
 
+def _share(value: float) -> str:
+    return "" if 0 < value < 1 else "expected a number between 0 and 1, without both"
+
+
 class SearchBestOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, Json):
     suite: Annotated[Path | str, arg("A suite folder.")]
     model: Annotated[
@@ -32,9 +36,7 @@ class SearchBestOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, J
     ]
     out: Annotated[Path | str, opt("Folder for the runs, one for each model.", "-o", metavar="FOLDER")]
     _: KW_ONLY
-    alpha: Annotated[
-        float, opt("Probability with which the best model may ever be dropped.", check=at_least(0, above=True))
-    ] = ALPHA
+    alpha: Annotated[float, opt("Probability with which the best model may ever be dropped.", check=_share)] = ALPHA
     per_round: Annotated[int, opt("Items of a round.", metavar="ITEMS", check=at_least(1))] = 20
     budget: Annotated[
         int | None, opt("Most items; default: those of the suite.", metavar="ITEMS", check=at_least(1))
@@ -69,6 +71,8 @@ def search_best(options: SearchBestOptions) -> "BestFound":
     from fathom.run.runner import Callbacks
     from fathom.runfile.settings import RunSettings, SystemSettings
 
+    if twice := [name for place, name in enumerate(options.model) if name in options.model[:place]]:
+        raise FathomError(f"model {twice[0]}: given twice; name each model once")
     servers = options.server or {}
     if unknown := sorted(set(servers) - set(options.model)):
         raise FathomError(f"server {unknown[0]}: expected one of the models, {', '.join(options.model)}")
@@ -103,5 +107,9 @@ def main(line: SearchBestOptions) -> None:
         return print_json(result)
     show(tables_of(result.models))
     print(result)
-    if not result.reached:
+    print(
+        f"a best model is ever dropped, and any rank ever wrong, with a probability of at most {line.alpha:g} each; "
+        "the 95% interval of a difference holds at any look, for this difference alone"
+    )
+    if not result.reached and any(own.may_be_best for own in result.models):
         tell("more items, or a larger --budget, may leave one model")

@@ -62,6 +62,8 @@ class AdaptiveSettings:
         seed: Seed of the draws.
         unanswered: How replies count that were not answered.
         proved: Whether the width is that of the interval that holds by a theorem.
+        bets: Half-width for which the bets of that interval are best; None for ``width``. It must not change once
+            replies were seen.
     """
 
     width: float
@@ -71,6 +73,11 @@ class AdaptiveSettings:
     seed: int = 0
     unanswered: Unanswered = "zero"
     proved: bool = False
+    bets: float | None = None
+
+    def proved_of(self, drawn: Drawn) -> Interval:
+        """The interval that holds by a theorem."""
+        return interval_of(drawn, self.width if self.bets is None else self.bets)
 
 
 @dataclass(frozen=True)
@@ -222,7 +229,7 @@ def _proof_after(design: Design, progress: Progress, items: NDArray[np.int64], s
 def _reached(design: Design, progress: Progress, settings: AdaptiveSettings, stretch: float) -> bool:
     """Whether the interval that counts is as narrow as wanted."""
     if settings.proved:
-        proved = interval_of(progress.drawn, settings.width)
+        proved = settings.proved_of(progress.drawn)
         return (proved.high - proved.low) / 2 <= settings.width
     return half_width(current(design, progress, stretch)) <= settings.width
 
@@ -460,7 +467,7 @@ def evaluate(
     """
     if settings.proved and settings.unanswered != "zero":
         raise FathomError("`proved` counts unanswered replies as 0; leave out `unanswered`, or `proved`")
-    settings = replace(settings, budget=min(settings.budget, len(matrix.items)))
+    settings = replace(settings, budget=min(settings.budget, len(matrix.items)), bets=_first_width(folder))
     made = design(matrix, settings.budget, seed=settings.seed)
     top_up = _is_topped_up(folder)
     factor = stretch(made, settings, top_up=top_up)
@@ -472,7 +479,7 @@ def evaluate(
     state = start(made)
 
     def proved_interval(progress: Progress) -> Interval | None:
-        return interval_of(progress.drawn, settings.width) if settings.proved else None
+        return settings.proved_of(progress.drawn) if settings.proved else None
 
     def ask_items(items: NDArray[np.int64]) -> Floats:
         names = [matrix.items[item] for item in items.tolist()]
@@ -512,10 +519,22 @@ def evaluate(
     )
 
 
+def _started(folder: Path) -> Mapping[str, Json] | None:
+    """The choices with which the first round in a folder was started; None before it."""
+    first = (folder / ROUND.format(1)).with_suffix(".json")
+    return read_subset(first).design if first.is_file() else None
+
+
 def _is_topped_up(folder: Path) -> bool:
     """Whether the rounds in a folder were started by a version that drew by ``topped_up``."""
-    first = (folder / ROUND.format(1)).with_suffix(".json")
-    return first.is_file() and read_subset(first).design.get("draw") not in (DRAW, SINGLE)
+    choices = _started(folder)
+    return choices is not None and choices.get("draw") not in (DRAW, SINGLE)
+
+
+def _first_width(folder: Path) -> float | None:
+    """The half-width with which the rounds in a folder were started, which the bets keep whatever is wanted later."""
+    width = (_started(folder) or {}).get("width")
+    return float(width) if isinstance(width, int | float) else None
 
 
 def _written(folder: Path, names: Sequence[str], choices: Mapping[str, Json], chances: Floats | None) -> Path:

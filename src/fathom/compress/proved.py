@@ -31,6 +31,7 @@ _PLANS = ((1, 0.6), (2, 0.25), (5, 0.15))  # distances that are bet on, in wante
 _BEFORE, _SQUARE = 10, 0.06  # values with this variance around 1/2 that are believed before the first
 _MOST = 0.98  # of the stake that could lose everything
 _HALVINGS = 30
+_NONE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -139,20 +140,23 @@ def interval_of(drawn: Drawn, width: float, level: float = LEVEL) -> Interval:
         width: The half-width that is wanted in the end, for which the bets are best; the same at all looks.
         level: Probability with which the score is in the intervals of all looks.
     """
-    low = _lowest(drawn.values, drawn.least, width, level)
-    high = 1 - _lowest(1 - drawn.values, 1 - drawn.most, width, level)
+    # A value that could only be one number says nothing by chance: nobody bets on it.
+    varies = drawn.most - drawn.least > _NONE
+    low = _lowest(drawn.values, drawn.least, varies, width, level)
+    high = 1 - _lowest(1 - drawn.values, 1 - drawn.most, varies, width, level)
     # What is left can add nothing, or all of its weight.
     return Interval(max(low, drawn.asked), min(high, drawn.asked + drawn.left))
 
 
-def _lowest(values: Floats, least: Floats, width: float, level: float) -> float:
+def _lowest(values: Floats, least: Floats, varies: NDArray[np.bool_], width: float, level: float) -> float:
     """The lowest score that a bettor on a higher one has never excluded."""
     before = np.arange(len(values))
     means = (np.cumsum(values) - values + _BEFORE / 2) / (before + _BEFORE)
     squares = (values - means) ** 2
     variances = (np.cumsum(squares) - squares + _BEFORE * _SQUARE) / (before + _BEFORE)
     distances, money = np.array(_PLANS).T * np.array([[width], [1.0]])
-    stakes = np.minimum(_MOST / (1 - least), distances[:, None] / (variances + distances[:, None] ** 2))
+    most = _MOST / np.maximum(1 - least, _NONE)
+    stakes = np.where(varies, np.minimum(most, distances[:, None] / (variances + distances[:, None] ** 2)), 0.0)
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -142,6 +142,18 @@ def choices_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str,
     return chosen
 
 
+def dials_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Values by the dial that they are of: ``DIAL=VALUE,VALUE`` texts, or a mapping.
+
+    Raises:
+        FathomError: A dial has no name or no values.
+    """
+    try:
+        return choices_of(given)
+    except FathomError:
+        raise FathomError("expected DIAL=VALUE,VALUE, for instance hops=2,3") from None
+
+
 def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Values by the facet that they are of: ``FACET=VALUE,VALUE`` texts, or a mapping.
 

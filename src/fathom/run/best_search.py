@@ -16,11 +16,12 @@ import polars as pl
 from fathom.analysis.best import BestCandidate, best_models
 from fathom.plugins.names import folder_name
 from fathom.printing import readable
-from fathom.rows.runs import load
+from fathom.rows.runs import is_run, load
 from fathom.run.executors import DirectExecutor
 from fathom.run.request import RunRequest, request_of
 from fathom.run.runner import Callbacks, execute
 from fathom.runfile.settings import RunSettings
+from fathom.stats.outcomes import not_asked
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Json, Sample
 from fathom.types.samples import is_whole, place_of
@@ -65,7 +66,12 @@ class BestFound:
     def __str__(self) -> str:
         """The models that may be the best, and what was spared."""
         left = [" ".join(filter(None, (own.model, own.variant))) for own in self.models if own.may_be_best]
-        sentence = f"{left[0]} is the best" if self.reached else f"{len(left)} may be the best: {', '.join(left)}"
+        if self.reached:
+            sentence = f"{left[0]} is the best"
+        elif left:
+            sentence = f"{len(left)} may be the best: {', '.join(left)}"
+        else:
+            sentence = "the comparisons contradict each other: each model was shown to be beaten by another"
         share = f" ({100 * self.spared / (self.tokens + self.spared):.0f}%)" if self.tokens else ""
         return f"{sentence}, after {max(self.items):,} items; {self.spared:,} prompt tokens spared{share}"
 
@@ -109,33 +115,53 @@ def find_best(
         FathomError: There are fewer than two models, two have one folder, or a run cannot start or go on.
     """
     runs = {name: folder / folder_name(name) for name in models}
-    if len(set(runs.values())) < 2 or len(set(runs.values())) < len(models):
+    if len(models) < 2:
+        raise FathomError(f"the best of several models is asked for, and there is one: {', '.join(models)}")
+    if len(set(runs.values())) < len(models):
         raise FathomError(f"the best of several models is asked for; {', '.join(models)} need folders of their own")
     built = open_suite(suite)
     requests = {name: request_of(built, name, how, command) for name, how in models.items()}
     units = _units(next(iter(requests.values())))
     most = len(units) if settings.budget is None else min(settings.budget, len(units))
-    asked, left, confirmed = dict.fromkeys(models, 0), list(models), set[str]()
+    # What the folders have already, whatever the size of the rounds before.
+    rows = {name: load([run]) for name, run in runs.items() if is_run(run)}
+    asked = {name: _asked(rows[name], units) if name in rows else 0 for name in runs}
+    left, confirmed = list(models), set[str]()
+    if all(asked.values()):
+        left = _left(rows, best_models(pl.concat(rows.values()), alpha=settings.alpha)) or left
+    number = min(asked[name] for name in left) or settings.per_round
     given = callbacks or Callbacks()
     while True:
-        number = min(most, max(asked.values()) + settings.per_round)
+        number = min(most, number)
         for name in left:
             ids = [sample for unit in units[:number] for sample, _ in unit]
             calls = Callbacks(None if name in confirmed else given.confirm, given.progress, given.tell)
             done = execute(requests[name], _Part(runs[name], requests[name], ids), calls)
             if done.stopped:
                 raise FathomError(f"{runs[name]}: stopped: {done.stopped}; the same command resumes")
-            asked[name] = number
             confirmed.add(name)
         rows = {name: load([run]) for name, run in runs.items()}
+        asked = {name: _asked(own, units) for name, own in rows.items()}
         ranked = best_models(pl.concat(rows.values()), alpha=settings.alpha)
-        may = {(own.model, own.variant) for own in ranked if own.may_be_best}
-        left = [name for name in left if rows[name].select("model", "variant").row(0) in may]
+        left = _left(rows, ranked)
         state = _state(ranked, runs, asked, units)
         if report is not None:
             report(state)
-        if state.reached or number == most:
+        if len(left) < 2 or number == most:
             return state
+        number += settings.per_round
+
+
+def _left(rows: Mapping[str, pl.DataFrame], ranked: Sequence[BestCandidate]) -> list[str]:
+    """The models that may be the best."""
+    may = {(own.model, own.variant) for own in ranked if own.may_be_best}
+    return [name for name, own in rows.items() if own.select("model", "variant").row(0) in may]
+
+
+def _asked(rows: pl.DataFrame, units: Sequence[Sequence[tuple[str, int]]]) -> int:
+    """Items of which all samples were asked."""
+    samples = set(rows.filter(~not_asked().fill_null(False))["sample"])
+    return sum(all(sample in samples for sample, _ in unit) for unit in units)
 
 
 def _state(

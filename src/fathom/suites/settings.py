@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fathom.options.declare import Options, Read, at_least, given, hidden, opt, unset
-from fathom.options.values import Names, Several, Tokens, choices_of, depths_of, folders_of, lengths_of, where_of
+from fathom.options.values import Names, Several, Tokens, depths_of, dials_of, folders_of, lengths_of, where_of
 
 if TYPE_CHECKING:
     from fathom.documents.corpus import Fields
@@ -173,7 +173,7 @@ class Build(Options, kw_only=True):
             "rows name them. May be given more than once.",
             metavar="DIAL=VALUE,...",
             many=True,
-            read=choices_of,
+            read=dials_of,
         ),
     ] = unset
 

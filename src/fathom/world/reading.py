@@ -45,7 +45,7 @@ _ACTS: Mapping[Language, Mapping[str, str]] = {
     },
 }
 _OTHER_WORKS: Mapping[Language, Sequence[str]] = {
-    "en": ("crossing", "taught", "stallholders", "drinking", "corn", "sunrise", "poor", "washing", "sick", "dues",
+    "en": ("crossing", "teaching", "stallholders", "drinking", "corn", "sunrise", "poor", "washing", "sick", "dues",
            "reading room", "firefighters", "landing", "barrier", "butchers", "belfry"),
     "zh": ("跨河", "念书", "摊贩", "解渴", "谷子", "日出", "穷人", "洗澡", "治病", "过路钱", "典籍", "救火",
            "停泊", "拦河", "杀猪", "报时"),

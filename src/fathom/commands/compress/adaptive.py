@@ -35,8 +35,8 @@ class AdaptiveOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, Jso
     proved: Annotated[
         bool,
         opt(
-            "Stop by an interval that holds at every look by a theorem, whatever the known models are; it takes about "
-            "twice the items."
+            "Stop by an interval that holds at every look by a theorem, whatever the known models are; it took 1.3 "
+            "to 2.3 times the items."
         ),
     ] = False
     unanswered: Unanswered = "zero"
@@ -101,13 +101,16 @@ def main(line: AdaptiveOptions) -> None:
     result = compress_adaptive.body(line.but(told=show_round, confirm=confirm))
     if line.as_json:
         return print_json(result)
-    print(
-        f"{result.estimate.model}: {100 * result.estimate.overall.value:.2f} ± {100 * result.half_width:.2f} "
-        f"after {result.items:,} of {result.of:,} items"
-    )
-    if result.proved is not None:
+    overall = f"{100 * result.estimate.overall.value:.2f} ± {100 * result.half_width:.2f}"
+    after = f"after {result.items:,} of {result.of:,} items"
+    if result.proved is None:
+        print(f"{result.estimate.model}: {overall} {after}")
+    else:
         low, high = result.proved.low, result.proved.high
-        print(f"proved, at any look: {100 * low:.2f} to {100 * high:.2f}, ± {50 * (high - low):.2f}")
+        print(
+            f"{result.estimate.model}: {100 * low:.2f} to {100 * high:.2f}, ± {50 * (high - low):.2f}, proved at any "
+            f"look, {after}\ncalibrated on the known models, not proved: {overall}"
+        )
     if outcomes := result.outcomes():
         print(outcomes)
     if not result.reached:

@@ -24,6 +24,7 @@ ABOUT_LOSS = (
     "come from a regression of each item's loss on the settings of its dials, and add up to the whole."
 )
 TOGETHER = "dials vary together, so that their parts cannot be separated: "
+FEW = "fewer items than settings, so that the parts of these dials cannot be separated: "
 
 
 def _adjusted(results: Sequence[DialPoint | DialLoss]) -> list[DialPoint | DialLoss]:
@@ -75,11 +76,11 @@ def _point_table(points: Sequence[DialPoint], system: System, number: int, about
         at = {point.length: point for point in line}
         if any(point.p_adjusted is not None and point.p_adjusted < ALPHA for point in line):
             notable.append(len(rows))
-        names = (task_title(task), dial, setting)
+        left_out = ", ".join(map(words.tokens, line[0].left_out))
+        note = f"a setting of {dial} has no score at {left_out}, which is left out" if left_out else ""
+        names = (Cell(printable(task_title(task))), Cell(printable(dial), note=note), Cell(printable(setting)))
         items = words.count(max(point.items for point in line))
-        rows.append(
-            (*(Cell(printable(name)) for name in names), Cell(items), *(_mean(at.get(each)) for each in lengths))
-        )
+        rows.append((*names, Cell(items), *(_mean(at.get(each)) for each in lengths)))
     title = f"{system.name}: dials"
     return Table(f"dials-{number}", "dials", title, about, columns, tuple(rows), notable=tuple(notable),
                  denominator="scored")  # fmt: skip
@@ -122,7 +123,8 @@ def _loss_table(losses: Sequence[DialLoss], system: System, number: int, about: 
     rows: list[tuple[Cell, ...]] = []
     for (task, base, length), line in grouped(losses, lambda loss: (loss.task, loss.base, loss.length)).items():
         at = {loss.part: loss for loss in line}
-        note = f"{TOGETHER}{', '.join(line[0].together)}" if line[0].together else ""
+        why = FEW if line[0].few else TOGETHER
+        note = f"{why}{', '.join(line[0].together)}" if line[0].together else ""
         rows.append((
             Cell(printable(task_title(task)), note=note),
             Cell(f"{words.tokens(base)} to {words.tokens(length)}"),

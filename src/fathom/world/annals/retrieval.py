@@ -218,7 +218,7 @@ def _selected(rng: Random, dials: Dials) -> Case:
     others = [other for other in range(8) if other != value]
     drawn = {paper.mark: value if rng.random() < 0.6 else rng.choice(others) for paper, _ in reported}
     right = [(paper, record) for paper, record in reported if paper.district == district and drawn[paper.mark] == value]
-    if len(right) < 3:
+    if len(right) < 3 or set(drawn.values()) == {value}:  # a twin exchanges the value with another one
         return _selected(rng, dials)
     changed = (
         replace(paper, records=tuple(altered(record, slot, drawn[paper.mark]) if record.act == act else record
