@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from fathom.analysis import survival, survivors
+from fathom.analysis.questions import asked
+from fathom.analysis.ranking import ranking_of_questions
 from fathom.analysis.survival import share_kept
 from fathom.rows.schema import to_frame
 from fathom.types import Row
@@ -73,18 +75,27 @@ def test_the_share_that_is_kept_is_covered_as_often_as_its_interval_says() -> No
     assert covered >= 0.92 * runs
 
 
-def test_intervals_of_differences_hold_for_all_systems_together() -> None:
-    truth, runs, covered = {"a": 0.9, "b": 0.6, "c": 0.6}, 40, 0
+@pytest.mark.parametrize(("conversations", "runs"), [(4, 2), (8, 30), (20, 20)])
+def test_intervals_of_differences_hold_for_all_systems_together(conversations: int, runs: int) -> None:
+    truth, covered = {"a": 0.9, "b": 0.6, "c": 0.6}, 0
     mean = {name: float(np.mean([kept ** (question // 2) for question in range(8)])) for name, kept in truth.items()}
     for run in range(runs):
         rng = Random(run)
-        rows = [row for name, kept in truth.items() for row in rows_of(name, kept, rng, conversations=25)]
+        rows = [row for name, kept in truth.items() for row in rows_of(name, kept, rng, conversations=conversations)]
         first, *others = survivors(to_frame(rows))
+        intervals = [(other, other.difference_interval) for other in others if other.difference_interval]
+        assert len(intervals) == (0 if conversations < 6 else 2)  # of fewer none can be significant
         covered += all(
-            other.difference_interval is not None
-            and other.difference_interval.low
-            <= mean[other.variant] - mean[first.variant]
-            <= other.difference_interval.high
-            for other in others
+            interval.low <= mean[other.variant] - mean[first.variant] <= interval.high for other, interval in intervals
         )
     assert covered >= 0.9 * runs
+
+
+def test_intervals_of_differences_exclude_0_only_where_the_ranks_do() -> None:
+    for run in range(6):
+        rng, kept = Random(run), {"a": 0.9, "b": 0.85, "c": 0.7}
+        rows = [row for name, share in kept.items() for row in rows_of(name, share, rng, conversations=8)]
+        ranked = ranking_of_questions(asked(to_frame(rows)))
+        for place in ranked:
+            for significant, bounds in zip(place.significant, place.bounds, strict=True):
+                assert bounds is None or significant == (not bounds.low <= 0 <= bounds.high)

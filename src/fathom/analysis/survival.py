@@ -12,7 +12,6 @@ its score on facts that were not compacted. ``kept`` is the q at which these sco
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import ModelReplies, asked
-from fathom.analysis.ranking import ranking_of_questions
+from fathom.analysis.ranking import Ranked, ranking_of_questions
 from fathom.stats.columns import facet
 from fathom.stats.intervals import (
     Floats,
@@ -32,13 +31,14 @@ from fathom.stats.intervals import (
     resampled_sums,
 )
 from fathom.stats.outcomes import Unanswered, nothing_measured
-from fathom.stats.ranks import MaxT
 
 By: TypeAlias = Literal["all", "age", "kind", "compactions"]
 FACETS: tuple[By, ...] = ("age", "kind", "compactions")
 _Group: TypeAlias = str | tuple[int, int]
 SHORT = 1024
 """Tokens up to which facts are of one group; groups of older facts are twice as wide as those before."""
+LEAST_COMPARED = 6
+"""Conversations below which no difference of two systems can be significant (random signs), nor has an interval."""
 _STEPS = 50
 """Halvings in the search for the share that is kept."""
 
@@ -84,7 +84,8 @@ class Survival:
         best: Best rank of its range, from 1; ranges hold for all systems together.
         worst: Worst rank of its range.
         difference: The score minus that of the first system, over the questions of all systems; None without any.
-        difference_interval: An interval that holds for the differences of all systems together, 95%; None without one.
+        difference_interval: An interval that holds for the differences of all systems together, 95%, and excludes 0
+            only if the ranks do; None for the first system and below six conversations.
         kept: Share of facts that each compaction keeps; None if all facts were compacted, or none was.
         kept_interval: Its 95% interval; None if that is.
         compactions: Mean number of compactions that a fact went through.
@@ -147,7 +148,8 @@ def survivors(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int 
     ranked = ranking_of_questions(models.values(), seed=seed)
     ordered = [models[place.model, place.variant] for place in ranked]
     made = []
-    for model, place, (difference, bounds) in zip(ordered, ranked, _differences(ordered, seed), strict=True):
+    for model, place in zip(ordered, ranked, strict=True):
+        difference, bounds = _difference(model, place, ordered[0])
         compactions = _compactions(model)
         groups = list(model.about["cluster"])
         kept, kept_interval = share_kept(model.means, compactions, groups, seed)
@@ -295,28 +297,14 @@ def _used(model: ModelReplies, names: pl.Series) -> tuple[float | None, float | 
     return used
 
 
-def _differences(models: Sequence[ModelReplies], seed: int) -> list[tuple[float | None, Interval | None]]:
-    """The differences to the first model over the questions of all, with intervals that hold together.
-
-    Replicates of every difference of two models, less the difference, in standard errors: 95% of replicates have none
-    above the critical value. All pairs count, because which model is the first is seen in the scores.
-    """
-    tables = [dict(zip(model.about["name"], model.means.tolist(), strict=True)) for model in models]
-    shared = sorted(set(tables[0]).intersection(*tables[1:])) if tables else []
-    if not shared:
-        return [(None, None)] * len(models)
-    groups = dict(zip(models[0].about["name"], models[0].about["cluster"], strict=True))
-    scores = np.array([[table[name] for table in tables] for name in shared])
-    clusters = clusters_of(scores, [groups[name] for name in shared])
-    draws = resampled_means(clusters, seed, prior=0)
-    centred = draws - clusters.means
-    tested = MaxT()
-    errors = {
-        pair: float(tested.add((centred[:, pair[1]] - centred[:, pair[0]])[None, :])[0])
-        for pair in combinations(range(len(models)), 2)
-    }
-    made: list[tuple[float | None, Interval | None]] = [(0.0, None)]
-    for place in range(1, len(models)):
-        middle, reach = float(clusters.means[place] - clusters.means[0]), tested.critical() * errors[0, place]
-        made.append((middle, Interval(max(-1.0, middle - reach), min(1.0, middle + reach))))
-    return made
+def _difference(
+    own: ModelReplies, ranked: Ranked, first: ModelReplies
+) -> tuple[float | None, Interval | None]:
+    """The difference to the first model as the ranks have it; the interval is None with too few conversations."""
+    if own is first:
+        return 0.0, None
+    if (gap := ranked.gaps[0]) is None:
+        return None, None
+    shared = {*own.about["name"]} & {*first.about["name"]}
+    clusters = first.about.filter(pl.col("name").is_in(sorted(shared)))["cluster"].n_unique()
+    return gap.difference, ranked.bounds[0] if clusters >= LEAST_COMPARED else None
