@@ -51,7 +51,7 @@ FILLED = 2.5
 """Tokens of the exchanges that fill conversations, as a multiple of the longest length."""
 JOINT = "\n\n"
 _EARLIER = re.compile(
-    r"[,;(（，；]\s*(?:(?:was |it was |has |having been )?(?:changed|moved|corrected|updated|passed) from|previously|formerly"
+    r"[,;(（，；]\s*(?:(?:was |it was )?(?:changed|moved|corrected|updated|passed) from|previously|formerly"
     r"|not|originally|instead of|rather than|原来|原先|之前|此前|而不是|不是)[^.。;；\n]*",
     re.IGNORECASE,
 )
