@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 
 from fathom.analysis import survival, survivors
+from fathom.analysis.questions import asked
+from fathom.analysis.ranking import ranking_of_questions
 from fathom.analysis.survival import share_kept
 from fathom.rows.schema import to_frame
 from fathom.types import Row
@@ -31,7 +34,8 @@ def test_facts_are_grouped_by_age_kind_and_number_of_compactions() -> None:
 
 def test_systems_are_ranked_with_what_they_cost() -> None:
     rng = Random(2)
-    rows = [*rows_of("low", 0.3, rng), *rows_of("high", 0.95, rng), *rows_of("same", 0.95, rng)]
+    rows = [*rows_of("low", 0.3, rng, conversations=40)]
+    rows += [row for name in ("high", "same") for row in rows_of(name, 0.95, rng, conversations=40)]
     first, second, last = survivors(to_frame(rows))
     assert {first.variant, second.variant} == {"high", "same"}
     assert (first.best, first.worst, second.best, second.worst) == (1, 2, 1, 2)
@@ -61,30 +65,68 @@ def test_without_compactions_nothing_is_said_of_them() -> None:
 
 def test_the_share_that_is_kept_is_covered_as_often_as_its_interval_says() -> None:
     rng, covered, runs = np.random.default_rng(4), 0, 200
-    compactions = np.tile(np.arange(8), 25)
-    groups = [str(conversation) for conversation in np.repeat(np.arange(25), 8)]
+    compactions = np.tile(np.arange(8), 40)
+    groups = [str(conversation) for conversation in np.repeat(np.arange(40), 8)]
     for run in range(runs):
         kept = (0.6, 0.8, 0.95)[run % 3]
-        luck = np.repeat(rng.normal(0, 0.05, 25), 8)  # of a conversation
-        scores = (rng.random(200) < np.clip(0.9 * (kept + luck) ** compactions, 0, 1)).astype(float)
+        luck = np.repeat(rng.normal(0, 0.05, 40), 8)  # of a conversation
+        scores = (rng.random(320) < np.clip(0.9 * (kept + luck) ** compactions, 0, 1)).astype(float)
         _, interval = share_kept(scores, compactions, groups)
         assert interval is not None
         covered += interval.low <= kept <= interval.high
     assert covered >= 0.92 * runs
 
 
-def test_intervals_of_differences_hold_for_all_systems_together() -> None:
-    truth, runs, covered = {"a": 0.9, "b": 0.6, "c": 0.6}, 40, 0
+@pytest.mark.parametrize(("conversations", "runs"), [(4, 2), (8, 30), (20, 20)])
+def test_intervals_of_differences_hold_for_all_systems_together(conversations: int, runs: int) -> None:
+    truth, covered = {"a": 0.9, "b": 0.6, "c": 0.6}, 0
     mean = {name: float(np.mean([kept ** (question // 2) for question in range(8)])) for name, kept in truth.items()}
     for run in range(runs):
         rng = Random(run)
-        rows = [row for name, kept in truth.items() for row in rows_of(name, kept, rng, conversations=25)]
+        rows = [row for name, kept in truth.items() for row in rows_of(name, kept, rng, conversations=conversations)]
         first, *others = survivors(to_frame(rows))
+        intervals = [(other, other.difference_interval) for other in others if other.difference_interval]
+        assert len(intervals) == (0 if conversations < 6 else 2)  # of fewer none can be significant
         covered += all(
-            other.difference_interval is not None
-            and other.difference_interval.low
-            <= mean[other.variant] - mean[first.variant]
-            <= other.difference_interval.high
-            for other in others
+            interval.low <= mean[other.variant] - mean[first.variant] <= interval.high for other, interval in intervals
         )
     assert covered >= 0.9 * runs
+
+
+@pytest.mark.parametrize("conversations", [4, 8, 20, 40])
+def test_what_is_kept_has_an_interval_from_40_conversations_on_and_within_0_and_1(conversations: int) -> None:
+    compactions = np.tile(np.arange(8), conversations)
+    groups = [str(conversation) for conversation in np.repeat(np.arange(conversations), 8)]
+    runs, covered = 30 if conversations == 40 else 2, 0
+    for run in range(runs):
+        rng = np.random.default_rng(run)
+        scores = (rng.random(8 * conversations) < 0.9 * 0.98**compactions).astype(float)
+        kept, interval = share_kept(scores, compactions, groups)
+        assert kept is not None
+        assert (interval is None) == (conversations < 40)
+        if interval is not None:
+            assert 0 <= interval.low <= kept <= interval.high <= 1
+            covered += interval.low <= 0.98 <= interval.high
+    assert conversations < 40 or covered >= 0.9 * runs
+
+
+def test_a_fact_whose_place_is_unknown_says_nothing_about_compactions() -> None:
+    rows = rows_of("a", 0.8, Random(5))
+    unquoted = [replace(row, sample=f"{row.sample}u", facets={"kind": "rule", "quoted": False}) for row in rows]
+    (alone,), (both,) = survivors(to_frame(rows)), survivors(to_frame([*rows, *unquoted]))
+    assert (both.kept, both.compactions, both.questions) == (alone.kept, alone.compactions, 2 * alone.questions)
+
+
+def test_questions_of_other_suites_are_no_facts() -> None:
+    rows = [replace(row, facets={"compactions": 3}) for row in rows_of("a", 0.8, Random(6))]
+    assert survivors(to_frame(rows)) == []
+
+
+def test_intervals_of_differences_exclude_0_only_where_the_ranks_do() -> None:
+    for run in range(6):
+        rng, kept = Random(run), {"a": 0.9, "b": 0.85, "c": 0.7}
+        rows = [row for name, share in kept.items() for row in rows_of(name, share, rng, conversations=8)]
+        ranked = ranking_of_questions(asked(to_frame(rows)))
+        for place in ranked:
+            for significant, bounds in zip(place.significant, place.bounds, strict=True):
+                assert bounds is None or significant == (not bounds.low <= 0 <= bounds.high)

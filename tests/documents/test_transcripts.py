@@ -13,6 +13,7 @@ from fathom.analysis import survival, survivors
 from fathom.api import data_transcripts
 from fathom.rows import rows_from_run
 from fathom.suites.build import build
+from fathom.suites.registry import get_task
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 
@@ -107,6 +108,22 @@ def test_texts_are_not_written_into_a_folder_with_files_nor_over_each_other(tmp_
         data_transcripts([session, lines(tmp_path / "other" / "session.jsonl", CLAUDE_CODE)], out=tmp_path / "texts")
 
 
+def test_tool_calls_and_results_are_read_in_every_form_and_broken_parts_do_no_harm(tmp_path: Path) -> None:
+    entries: list[dict[str, object]] = [
+        {"role": "user", "content": [{"type": 5}, {"type": "text", "text": "half \ud83d"}]},
+        {"type": "function_call", "name": "find", "arguments": '{"q": "' + "x" * 3000 + '"}'},
+        {"type": "function_call_output", "output": "found it"},
+        {"role": "user", "content": [{"type": "tool_result", "content": "the port is 8123"}]},
+    ]
+    data_transcripts([lines(tmp_path / "chat.jsonl", entries)], out=tmp_path / "texts")
+    text = (tmp_path / "texts" / "chat.txt").read_text("utf-8")
+    assert "User: half ?" in text
+    assert "Assistant: [calls find]" in text
+    assert "[cut after 2000 characters]" in text
+    assert "Tool: [result] found it" in text
+    assert text.endswith("Tool: [result] the port is 8123")
+
+
 @pytest.mark.parametrize("suffix", [".eval", ".json"])
 def test_messages_of_inspect_logs_are_read(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("inspect_ai")
@@ -190,4 +207,11 @@ def test_a_suites_own_questions_can_be_asked_about_transcripts(tmp_path: Path, m
         lengths=(4096,),
         tokenizer="words",
     )
-    assert len(list(open_suite(build(asked, tmp_path / "asked").folder).samples())) == 6
+    made = list(open_suite(build(asked, tmp_path / "asked").folder).samples())
+    assert len(made) == 6
+    for sample in made:  # the near misses of the suite count here too
+        wrong = json.loads(str(sample.inputs["others"]))
+        assert sample.chance == pytest.approx(0.25, abs=0.1)
+        reply = f"{sample.targets[0]}, or {', '.join(wrong)}"
+        assert get_task("memory_transcript").score(reply, sample).value == 0
+        assert get_task("memory_transcript").score(sample.targets[0], sample).value == 1

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from engine_calls import configure
-from fathom.benchmarks.memory.facts import KINDS
+from fathom.benchmarks.memory.facts import ATTRIBUTES, KINDS, WORKS, day_forms, other_facts
 from fathom.models.baselines import get_baseline
 from fathom.models.form import form_of
+from fathom.score.reading import gives_name
 from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Sample
+from fathom.world.names import OWN_TOWNS, TOWNS
 
 LENGTHS = (4096, 8192, 16384)
 ITEMS = 4
@@ -48,14 +50,15 @@ def test_a_conversation_has_one_question_of_each_kind_at_every_length(built: Bui
 
 def test_the_gold_is_right_its_near_misses_and_the_whole_conversation_are_wrong(built: BuiltSuite) -> None:
     for sample, prompt in prompts(built):
-        sample = replace(sample, facets={})  # they are for reports
         for target in sample.targets:
             for reply in (target, f"{target}."):
                 assert TASK.score(reply, sample).value == 1
         others = json.loads(str(sample.inputs["others"]))
         assert sample.chance == pytest.approx(0.25, abs=0.05)
         assert not {*sample.targets} & {*others}
-        for reply in (*others, f"{sample.targets[0]}, {others[0]}", f"not {sample.targets[0]}", prompt):
+        wrong = (*others, f"{sample.targets[0]}, {others[0]}", prompt)
+        is_ban = "banned" in sample.asked or "禁止" in sample.asked
+        for reply in wrong if is_ban else (*wrong, f"not {sample.targets[0]}"):
             assert TASK.score(reply, sample).value == 0, reply
         for reply in ("", "  \n"):
             assert (TASK.score(reply, sample).value, TASK.score(reply, sample).valid) == (0, False)
@@ -117,3 +120,50 @@ def test_the_suite_is_the_same_each_time(built: BuiltSuite, tmp_path: Path) -> N
     for sample in built.samples():
         if sample.length == LENGTHS[0]:
             assert (again[sample.id].targets, again[sample.id].inputs) == (sample.targets, sample.inputs)
+
+
+def test_a_ban_said_with_not_is_right_for_rules_alone(built: BuiltSuite) -> None:
+    said = {"en": ("It must not be {}.", "{} cannot be on the next order.", "Not {}."), "zh": ("排除{}", "不能订{}。")}
+    for sample, _ in prompts(built):
+        if sample.facets["kind"] == "rule":
+            other = json.loads(str(sample.inputs["others"]))[0]
+            for form in said["zh" if "zh" in sample.item else "en"]:
+                assert TASK.score(form.format(sample.targets[0]), sample).value == 1, form
+                assert TASK.score(form.format(other), sample).value == 0, form
+
+
+@pytest.mark.parametrize("reply", ["August 16th", "16th of August", "Aug 16", "Aug. 16", "It is on 16 August, 1850."])
+def test_dates_are_read_as_people_write_them(reply: str) -> None:
+    forms = day_forms("16 August", "en")
+    assert gives_name(reply, forms)
+    for other in ("August 1st", "6 August", "August 17th", "16 April"):
+        assert not gives_name(other, forms)
+
+
+def test_chinese_dates_may_have_blanks() -> None:
+    for reply in ("8 月 16 日", "8月16号", "8月16日。"):
+        assert gives_name(reply, day_forms("8月16日", "zh"))
+    assert not gives_name("8月6日", day_forms("8月16日", "zh"))
+
+
+def test_a_reply_may_say_what_was_corrected(built: BuiltSuite) -> None:
+    for sample, _ in prompts(built):
+        if sample.facets["kind"] == "correction":
+            value, other = sample.targets[0], json.loads(str(sample.inputs["others"]))[0]
+            for form in ("{}, changed from {}", "{} (previously {})", "{}（原来说的是{}）"):
+                assert TASK.score(form.format(value, other), sample).value == 1, form
+                assert TASK.score(form.format(other, value), sample).value == 0, form
+
+
+def test_conversations_of_a_million_tokens_have_enough_facts() -> None:
+    facts = other_facts(Random(1))
+    count = (TOWNS - OWN_TOWNS) * len(WORKS) * len(ATTRIBUTES)
+    assert sum(1 for _ in islice(facts, count + 10)) == count + 10
+
+
+def test_a_conversation_and_its_translation_are_one_cluster(built: BuiltSuite) -> None:
+    languages: dict[object, set[str]] = {}
+    for sample in built.samples():
+        languages.setdefault(sample.facets["cluster"], set()).add(sample.item)
+    assert len(languages) == ITEMS
+    assert {len(items) for items in languages.values()} == {2}

@@ -28,6 +28,9 @@ from fathom.stats.intervals import (
 from fathom.stats.ranks import MaxT, ranks_of
 from fathom.stats.shared import NOTHING, Overlap, SharedScores, TaskScores
 
+_ALONE = 1.96
+"""Standard errors that 95% of deviations of a single difference do not exceed."""
+_SIDE = 1e-9
 _DECIMALS = 9  # of mean differences: the model that was asked more comes first if they are equal
 
 
@@ -45,6 +48,8 @@ class Ranked:
             None without anything in common.
         overlaps: What each gap is over.
         significant: Whether it differs significantly from every ranked model, in one test of all differences.
+        bounds: Intervals of the gaps that hold for all pairs together, and that exclude 0 if the difference is
+            significant, and only then; None where the gap is.
     """
 
     model: str
@@ -57,6 +62,7 @@ class Ranked:
     gaps: tuple[Gap | None, ...]
     overlaps: tuple[Overlap, ...]
     significant: tuple[bool, ...]
+    bounds: tuple[Interval | None, ...] = ()
 
 
 def ranking_of(
@@ -212,10 +218,29 @@ def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, ev
             ),
             overlaps=tuple(gaps[model, other][1] if (model, other) in gaps else NOTHING for other in order),
             significant=tuple(ranks.significant[place].tolist()),
+            bounds=tuple(
+                _together(gaps[model, other][0], critical, errors[model, other], bool(ranks.significant[place, column]))
+                if (model, other) in gaps
+                else None
+                for column, other in enumerate(order)
+            ),
         )
         for place, model in enumerate(order)
         for score in [scores[model]]
     ]
+
+
+def _together(gap: Gap, critical: float, error: float, is_significant: bool) -> Interval:
+    """The interval of a gap, widened so that those of all pairs hold together, on one side of 0 if it is significant.
+
+    The widening is that of the critical value of the largest deviation over that of one (max-T).
+    """
+    middle, reach, factor = gap.difference, critical * error, max(1.0, critical / _ALONE)
+    low = max(-1.0, middle - max(reach, factor * (middle - gap.interval.low)))
+    high = min(1.0, middle + max(reach, factor * (gap.interval.high - middle)))
+    if is_significant:
+        return Interval(max(low, _SIDE), high) if middle > 0 else Interval(low, min(high, -_SIDE))
+    return Interval(min(low, 0.0), max(high, 0.0))
 
 
 def _order(

@@ -1,9 +1,9 @@
 """What survives compaction: the share of facts still answered rightly, by age, kind and number of compactions.
 
-A fact is a question with the facets ``kind``, ``age`` (tokens between the fact and the question) or ``compactions``
-(how often a system around the model compacted the fact; 0 without such a system). Each is asked once, at one age, so
-that a share at an age or a number of compactions is a mean over questions; no question is followed over time. Questions
-of one conversation are resampled together.
+A fact is a question with the facets ``kind``, ``age`` (tokens between the fact and the question) and ``compactions``
+(how often a system around the model compacted the fact; 0 without such a system). A fact is asked for at every length
+of its conversation, at another age: that is several questions, and a share is a mean over questions. Those of one
+conversation, at all lengths and in both languages, are resampled together.
 
 Over compactions, a system that keeps the share q of its facts at each has the scores s q^c after c of them, where s is
 its score on facts that were not compacted. ``kept`` is the q at which these scores have the observed sum.
@@ -12,7 +12,6 @@ its score on facts that were not compacted. ``kept`` is the q at which these sco
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import ModelReplies, asked
-from fathom.analysis.ranking import ranking_of_questions
+from fathom.analysis.ranking import Ranked, ranking_of_questions
 from fathom.stats.columns import facet
 from fathom.stats.intervals import (
     Floats,
@@ -32,13 +31,16 @@ from fathom.stats.intervals import (
     resampled_sums,
 )
 from fathom.stats.outcomes import Unanswered, nothing_measured
-from fathom.stats.ranks import MaxT
 
 By: TypeAlias = Literal["all", "age", "kind", "compactions"]
 FACETS: tuple[By, ...] = ("age", "kind", "compactions")
 _Group: TypeAlias = str | tuple[int, int]
 SHORT = 1024
 """Tokens up to which facts are of one group; groups of older facts are twice as wide as those before."""
+LEAST_COMPARED = 6
+"""Conversations below which no difference of two systems can be significant (random signs), nor has an interval."""
+LEAST_KEPT = 40
+"""Conversations below which the share that is kept has no interval: with 20 it covers 0.98 in 80% of studies."""
 _STEPS = 50
 """Halvings in the search for the share that is kept."""
 
@@ -84,10 +86,11 @@ class Survival:
         best: Best rank of its range, from 1; ranges hold for all systems together.
         worst: Worst rank of its range.
         difference: The score minus that of the first system, over the questions of all systems; None without any.
-        difference_interval: An interval that holds for the differences of all systems together, 95%; None without one.
+        difference_interval: An interval that holds for the differences of all systems together, 95%, and excludes 0
+            only if the ranks do; None for the first system and below six conversations.
         kept: Share of facts that each compaction keeps; None if all facts were compacted, or none was.
-        kept_interval: Its 95% interval; None if that is.
-        compactions: Mean number of compactions that a fact went through.
+        kept_interval: Its 95% interval; None if that is, and below 40 conversations.
+        compactions: Mean number of compactions that a fact went through, over facts whose place is known.
         tokens_in: Mean prompt tokens of a question, over all requests; None if unknown.
         tokens_out: Mean tokens of the replies; None if unknown.
         cost: Mean cost of a question in US dollars; None if unknown.
@@ -147,10 +150,13 @@ def survivors(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int 
     ranked = ranking_of_questions(models.values(), seed=seed)
     ordered = [models[place.model, place.variant] for place in ranked]
     made = []
-    for model, place, (difference, bounds) in zip(ordered, ranked, _differences(ordered, seed), strict=True):
+    for model, place in zip(ordered, ranked, strict=True):
+        difference, bounds = _difference(model, place, ordered[0])
         compactions = _compactions(model)
         groups = list(model.about["cluster"])
-        kept, kept_interval = share_kept(model.means, compactions, groups, seed)
+        known = compactions >= 0
+        of_known = [group for group, is_known in zip(groups, known.tolist(), strict=True) if is_known]
+        kept, kept_interval = share_kept(model.means[known], compactions[known], of_known, seed)
         means = _used(model, model.about["name"])
         made.append(
             Survival(
@@ -164,7 +170,7 @@ def survivors(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int 
                 difference_interval=bounds,
                 kept=kept,
                 kept_interval=kept_interval,
-                compactions=float(compactions.mean()),
+                compactions=float(compactions[known].mean()) if known.any() else 0.0,
                 tokens_in=means[0],
                 tokens_out=means[1],
                 cost=means[2],
@@ -187,11 +193,12 @@ def share_kept(
         seed: Seed of the interval (Bayesian bootstrap over conversations).
 
     Returns:
-        Both None if all facts were compacted, or none was, or those that were not are never right.
+        Both None if all facts were compacted, or none was, or those that were not are never right. The interval is None
+        with fewer than 40 conversations, where it covers the truth too rarely.
     """
     numbers = np.unique(compactions)
     later = numbers > 0
-    if later.all() or not later.any():
+    if not len(numbers) or later.all() or not later.any():
         return None, None
     table = np.where(compactions[:, None] == numbers, scores[:, None], np.nan)
     table = np.column_stack([table, np.where(compactions > 0, scores, np.nan)])
@@ -200,7 +207,10 @@ def share_kept(
     point = _shares_kept(clusters.means[None, :], clusters.counts.sum(axis=0)[None, :], numbers)[0]
     if math.isnan(point):
         return None, None
-    return float(point), interval_of(_shares_kept(sums.means(seed), sums.mass, numbers), float(point))
+    if len(set(groups)) < LEAST_KEPT:
+        return float(point), None
+    interval = interval_of(_shares_kept(sums.means(seed), sums.mass, numbers), float(point))
+    return float(point), Interval(max(0.0, interval.low), min(1.0, interval.high))
 
 
 def _shares_kept(means: Floats, mass: Floats, numbers: NDArray[np.int64]) -> Floats:
@@ -223,7 +233,7 @@ def _shares_kept(means: Floats, mass: Floats, numbers: NDArray[np.int64]) -> Flo
 
 def _models(rows: pl.DataFrame, unanswered: Unanswered) -> list[ModelReplies]:
     """The replies about facts, of each model."""
-    about = rows.filter(pl.any_horizontal(facet(name).is_not_null() for name in ("age", "compactions", "quoted")))
+    about = rows.filter(pl.any_horizontal(facet(name).is_not_null() for name in ("age", "quoted")))
     models = asked(about, unanswered)
     if len(about) and not models:
         raise nothing_measured(about)
@@ -235,8 +245,9 @@ def _numbers(column: pl.Series) -> list[int | None]:
 
 
 def _compactions(model: ModelReplies) -> NDArray[np.int64]:
+    """How often each fact was compacted; -1 where its place is unknown, and without a system."""
     column = model.about.select(facet("compactions").alias("compactions"))["compactions"]
-    return np.array([number or 0 for number in _numbers(column)], dtype=np.int64)
+    return np.array([-1 if number is None else number for number in _numbers(column)], dtype=np.int64)
 
 
 def _bin(value: int | None, by: str) -> tuple[int, int] | None:
@@ -248,7 +259,8 @@ def _bin(value: int | None, by: str) -> tuple[int, int] | None:
         while value >= high:
             high *= 2
         return (0 if high == SHORT else high // 2), high
-    value = value or 0
+    if value is None:
+        return None
     low = 1 << max(0, value.bit_length() - 1)
     return (0, 0) if value == 0 else (low, 2 * low - 1)
 
@@ -295,28 +307,12 @@ def _used(model: ModelReplies, names: pl.Series) -> tuple[float | None, float | 
     return used
 
 
-def _differences(models: Sequence[ModelReplies], seed: int) -> list[tuple[float | None, Interval | None]]:
-    """The differences to the first model over the questions of all, with intervals that hold together.
-
-    Replicates of every difference of two models, less the difference, in standard errors: 95% of replicates have none
-    above the critical value. All pairs count, because which model is the first is seen in the scores.
-    """
-    tables = [dict(zip(model.about["name"], model.means.tolist(), strict=True)) for model in models]
-    shared = sorted(set(tables[0]).intersection(*tables[1:])) if tables else []
-    if not shared:
-        return [(None, None)] * len(models)
-    groups = dict(zip(models[0].about["name"], models[0].about["cluster"], strict=True))
-    scores = np.array([[table[name] for table in tables] for name in shared])
-    clusters = clusters_of(scores, [groups[name] for name in shared])
-    draws = resampled_means(clusters, seed, prior=0)
-    centred = draws - clusters.means
-    tested = MaxT()
-    errors = {
-        pair: float(tested.add((centred[:, pair[1]] - centred[:, pair[0]])[None, :])[0])
-        for pair in combinations(range(len(models)), 2)
-    }
-    made: list[tuple[float | None, Interval | None]] = [(0.0, None)]
-    for place in range(1, len(models)):
-        middle, reach = float(clusters.means[place] - clusters.means[0]), tested.critical() * errors[0, place]
-        made.append((middle, Interval(max(-1.0, middle - reach), min(1.0, middle + reach))))
-    return made
+def _difference(own: ModelReplies, ranked: Ranked, first: ModelReplies) -> tuple[float | None, Interval | None]:
+    """The difference to the first model as the ranks have it; the interval is None with too few conversations."""
+    if own is first:
+        return 0.0, None
+    if (gap := ranked.gaps[0]) is None:
+        return None, None
+    shared = {*own.about["name"]} & {*first.about["name"]}
+    clusters = first.about.filter(pl.col("name").is_in(sorted(shared)))["cluster"].n_unique()
+    return gap.difference, ranked.bounds[0] if clusters >= LEAST_COMPARED else None

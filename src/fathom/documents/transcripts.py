@@ -89,10 +89,35 @@ def messages_of(entries: Iterable[Mapping[str, object]]) -> list[Message]:
         inner = entry.get("message")
         message = inner if isinstance(inner, dict) else entry
         role = str(message.get("role") or entry.get("type") or "")
+        if called := _item(entry):
+            messages.append(called)
+            continue
         text = "\n".join(filter(None, (_text(message.get("content")), *_calls(message.get("tool_calls"))))).strip()
         if text and (role in ROLES or role in ("tool", "function")) and ("role" in message or inner is not None):
-            messages.append(Message(ROLES.get(role, "Tool"), hide_in_text(text), bool(entry.get("isCompactSummary"))))
+            is_result = role == "user" and _only_results(message.get("content"))
+            name = "Tool" if is_result else ROLES.get(role, "Tool")
+            messages.append(Message(name, _safe_text(text), bool(entry.get("isCompactSummary"))))
     return messages
+
+
+def _item(entry: Mapping[str, object]) -> Message | None:
+    """A tool call or its result among the items of OpenAI's Responses API; None for another entry."""
+    if entry.get("type") == "function_call":
+        return Message("Assistant", _safe_text(_call(entry.get("name"), entry.get("arguments"))))
+    if entry.get("type") == "function_call_output":
+        return Message("Tool", _safe_text(f"[result] {_text(entry.get('output'))}"))
+    return None
+
+
+def _safe_text(text: str) -> str:
+    """A text without keys, and with a sign for halves of characters, which no file can have."""
+    return hide_in_text(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _only_results(content: object) -> bool:
+    """Whether a message is nothing but the results of tools."""
+    blocks = content if isinstance(content, list) else []
+    return bool(blocks) and all(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def _text(content: object) -> str:
@@ -112,7 +137,7 @@ def _text(content: object) -> str:
             texts.append(_call(block.get("name"), block.get("input")))
         elif kind == "tool_result":
             texts.append(f"[result] {_text(block.get('content'))}")
-        elif kind is not None and "image" in kind:
+        elif isinstance(kind, str) and "image" in kind:
             texts.append("[image]")
     return "\n".join(filter(None, texts))
 
@@ -127,7 +152,8 @@ def _calls(calls: object) -> Iterator[str]:
 
 def _call(name: object, arguments: object) -> str:
     given = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return f"[calls {name}] {given[:MOST_ARGUMENTS]}"
+    cut = f" [cut after {MOST_ARGUMENTS} characters]" if len(given) > MOST_ARGUMENTS else ""
+    return f"[calls {name}] {given[:MOST_ARGUMENTS]}{cut}"
 
 
 def in_context(messages: Sequence[Message]) -> Sequence[Message]:

@@ -279,12 +279,20 @@ class Session:
         """Price, commit and count a reply; the hash of its prompt is "" if nothing was sent."""
         cost = 0.0 if not prompt_hash else self._price(sample, requests)
         if self._work.system is not None:
-            through = compactions_of(reply, split_prompt(sample, self._texts), str(sample.inputs.get("fact", "")))
-            sample = replace(sample, facets={**sample.facets, "compactions": through})
+            sample = self._with_compactions(sample, reply)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._engine.stop = self._engine.stop or self._ledger.place.gone
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
         self._look_at_server()
+
+    def _with_compactions(self, sample: Sample, reply: Reply) -> Sample:
+        """A sample about a fact, with how often a system compacted the fact; any other one as it is."""
+        if not (fact := str(sample.inputs.get("fact", ""))):
+            return sample
+        place = sample.facets.get("place")
+        known = float(place) if isinstance(place, int | float) else None
+        through = compactions_of(reply, split_prompt(sample, self._texts), fact, known)
+        return sample if through is None else replace(sample, facets={**sample.facets, "compactions": through})
 
     def _look_at_server(self) -> None:
         """Say early what replies show about the server: it is better ended soon than found out at the end."""

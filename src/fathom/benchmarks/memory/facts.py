@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from random import Random
 from typing import Literal, TypeAlias
 
@@ -90,15 +91,15 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute(
         "decision",
         ("It is decided: the roof of {work} will be of {value}.", "已经决定，{work}的屋顶用{value}。"),
-        ("We decided anew: the roof of {work} will be of {value}.", "重新决定了，{work}的屋顶用{value}。"),
+        ("We changed our minds: the roof of {work} will be of {value}.", "重新决定了，{work}的屋顶用{value}。"),
         ("Of which material will the roof of {work} be?", "{work}的屋顶决定用什么材料？"),
         "material",
     ),
     Attribute(
         "rule",
         ("From now on, never order any {value} for {work}.", "从现在起，{work}绝不能订购{value}。"),
-        ("The rule for {work} is another one now: never order any {value}.", "{work}的规矩改了，绝不能订购{value}。"),
-        ("Which material must not be on the next order for {work}?", "{work}的下一张订单上绝不能有哪种材料？"),
+        ("The rule for {work} has changed: never order any {value}.", "{work}的规矩改了，绝不能订购{value}。"),
+        ("Which material is banned from orders for {work}?", "{work}禁止订购哪种材料？"),
         "material",
     ),
 )  # fmt: skip
@@ -134,9 +135,23 @@ class Fact:
         value = said_in(language, self.value)
         if ATTRIBUTES[self.attribute].values == "count":
             return value, f"{int(value):,}"
-        day, _, month = value.partition(" ")
-        is_date = ATTRIBUTES[self.attribute].values == "day" and language == "en"
-        return (value, f"{month} {day}") if is_date else (value,)
+        return day_forms(value, language) if ATTRIBUTES[self.attribute].values == "day" else (value,)
+
+
+def day_forms(value: str, language: Language) -> tuple[str, ...]:
+    """A day as people write it, the given form first: "16 August", "August 16th", "16th of Aug", "8 月 16 日"."""
+    if language == "zh":
+        month, day = value.rstrip("日").split("月")
+        return value, f"{month} 月 {day} 日", f"{month}月{day}号", f"{month} 月 {day} 号"
+    day, month = value.split(" ")
+    ending = {"1": "st", "2": "nd", "3": "rd"}.get(day[-1], "th") if len(day) < 2 or day[0] != "1" else "th"
+    months = dict.fromkeys((month, month[:3], *(("Sept",) if month == "September" else ())))
+    every = [value, f"{month} {day}"]
+    for name in months:
+        for number in (day, f"{day}{ending}"):
+            every += [f"{number} {name}", f"{number} of {name}", f"{name} {number}", f"{name} the {number}"]
+            every += [f"{name}. {number}", f"{number} {name}."] if name != month else []
+    return tuple(dict.fromkeys(every))
 
 
 def drawn_value(rng: Random, attribute: Attribute, taken: Sequence[Word]) -> Word:
@@ -182,11 +197,11 @@ def conversation(seed: int, number: int, near: int) -> dict[Kind, list[Fact]]:
 
 
 def other_facts(rng: Random) -> Iterator[Fact]:
-    """Facts of works that no question is about, each attribute of a work once."""
+    """Facts of works that no question is about, each attribute of a work once; then others of the same, and so on."""
     sizes = (TOWNS - OWN_TOWNS, len(WORKS), len(ATTRIBUTES))
     every = [(t, w, a) for t in range(sizes[0]) for w in range(sizes[1]) for a in range(sizes[2])]
     rng.shuffle(every)
-    for town, work, attribute in every:
+    for town, work, attribute in cycle(every):
         yield Fact(OWN_TOWNS + town, work, attribute, drawn_value(rng, ATTRIBUTES[attribute], ()))
 
 

@@ -11,6 +11,7 @@ conversation, 1 its end). The input ``fact`` is the sentence, by which a run fin
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import accumulate
@@ -49,6 +50,17 @@ NEAR = 3
 FILLED = 2.5
 """Tokens of the exchanges that fill conversations, as a multiple of the longest length."""
 JOINT = "\n\n"
+_EARLIER = re.compile(
+    r"[,;(（，；]\s*(?:(?:was |it was )?(?:changed|moved|corrected|updated|passed) from|previously|formerly"
+    r"|not|originally|instead of|rather than|原来|原先|之前|此前|而不是|不是)[^.。;；\n]*",
+    re.IGNORECASE,
+)
+"""What a reply says of what was corrected, after the answer."""
+_BANNING = re.compile(
+    r"\b(?:must|may|can|should|is|are|do|does)(?: not|n['’]t)\b|\b(?:cannot|not|never|no)\b"
+    r"|排除|除了|不能|不可以?|不得|不要|不是|不许|绝不|禁止",
+    re.IGNORECASE,
+)
 PROMPTS = {
     "en": {
         "intro": "Below is a conversation of a user with an assistant about building works.",
@@ -106,7 +118,11 @@ def pool(resources: Resources) -> CandidatePool:
     """The conversations in order, and the exchanges that fill them."""
     own = [document for document in resources.documents if document.meta.get("task") == NAME]
     fillers = [span for document in own if not document.questions for span in _spans(document)]
-    candidates = [Candidate(each, _spans(each), each.questions) for each in own if each.questions]
+    candidates = [
+        Candidate(each, _spans(each), each.questions, cluster=f"memory:{each.meta['number']}")
+        for each in own
+        if each.questions
+    ]
     return CandidatePool(fillers, candidates, shuffled=False)
 
 
@@ -174,13 +190,19 @@ def finish(
     return tuple(endings)
 
 
+def _gives(text: str, values: Sequence[str], is_rule: bool) -> bool:
+    """Whether a text gives a value; that of a ban is not rejected by "not", which says the ban again."""
+    return gives_name(_BANNING.sub(" ", text) if is_rule else text, values)
+
+
 def score(reply: str, sample: Sample) -> Score:
     """1 if the reply gives the value and none of its near misses; valid if it says anything."""
     text = reply_text(reply)
     if text is None:
         return Score(0.0, valid=False, grader="value")
     others = json.loads(str(sample.inputs.get(OTHERS, "[]")))
-    right = gives_name(text, sample.targets) and not gives_name(text, others)
+    said = _EARLIER.sub("", text) or text
+    right = _gives(said, sample.targets, sample.facets.get("kind") == "rule") and not gives_name(said, others)
     return Score(float(right), valid=True, answer=text, grader="value")
 
 

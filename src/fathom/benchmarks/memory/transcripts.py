@@ -1,11 +1,13 @@
 """Questions about transcripts: a frozen context of an agent or assistant, whole, and one of the user's questions.
 
 The documents are texts that ``fathom data transcripts`` writes, or any others; the questions come from a table. Where
-its column ``evidence`` quotes the context, the facets have the age of the fact. A context is used as it is, at the
-smallest length that holds it.
+its column ``evidence`` quotes the context, the facets have the age of the fact; values in its column ``wrong`` make a
+reply wrong. A context is used as it is, at the smallest length that holds it.
 """
 
-from fathom.benchmarks.memory.tasks import FACT, score
+import json
+
+from fathom.benchmarks.memory.tasks import FACT, OTHERS, score
 from fathom.suites.tasks import whole_text
 from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import Candidate, CandidatePool, Document, Draw, Ending, Facet, Part, Plan, Question, Resources, Task
@@ -54,8 +56,14 @@ def plan(draw: Draw) -> Plan:
         facets["age"] = draw.resources.counter.between(document, end, len(document.text))
         facets["place"] = round(start / len(document.text), 3)
         inputs[FACT] = document.text[start:end]
+    values = question.meta.get("wrong")
+    chance = 0.0
+    if isinstance(values, list) and values:
+        inputs[OTHERS] = json.dumps(values, ensure_ascii=False)
+        ways = max(1, len(question.answers))  # a value is there in as many ways of writing
+        chance = 1 / (1 + max(1, len(values) // ways))
     parts = prompt(document, question)
-    ending = Ending(str(parts[-1]), question.answers, 0.0, facets, asked=question.text, inputs=inputs)
+    ending = Ending(str(parts[-1]), question.answers, chance, facets, asked=question.text, inputs=inputs)
     return natural(parts, ending)
 
 

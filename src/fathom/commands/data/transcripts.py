@@ -104,11 +104,14 @@ def _questions(suite: Path, texts: dict[str, str]) -> str:
         if name in texts and sample.asked:
             quoted, kind = fact if fact in texts[name] else "", str(sample.facets.get("kind", ""))
             answers = json.dumps(list(sample.targets), ensure_ascii=False)
-            rows[name, sample.asked] = (f"{name}.txt", sample.asked, answers, quoted, kind)
+            rows[name, sample.asked] = (
+                *(f"{name}.txt", sample.asked, answers, quoted, kind),
+                str(sample.inputs.get("others", "")),
+            )
     if not rows:
         raise FathomError(f"{suite}: no file is named after an item of it, as memory_facts-en-0003.jsonl")
     stream = io.StringIO(newline="")
-    csv.writer(stream).writerows([("document", "question", "answer", "evidence", "kind"), *rows.values()])
+    csv.writer(stream).writerows([("document", "question", "answer", "evidence", "kind", "wrong"), *rows.values()])
     return stream.getvalue()
 
 

@@ -16,10 +16,10 @@ from fathom.documents.records.tables import read_csv
 from fathom.plugins.names import beside, did_you_mean
 from fathom.printing import printable
 from fathom.storage.foreign import read_regular
-from fathom.types import Document, FathomError, Question
+from fathom.types import Document, FathomError, Json, Question
 
 NEEDED = ("document", "question", "answer")
-OPTIONAL = ("evidence", "kind", "drafted", "page", "checked")
+OPTIONAL = ("evidence", "kind", "drafted", "page", "checked", "wrong")
 UNICODE_TEXT = ".txt"  # a table with tabs, as Excel saves it
 SHOWN = 40  # problems shown in an error message
 QUOTED = 60  # characters of a question or a quotation in a message
@@ -249,7 +249,9 @@ def _question(
     else:
         wrong += (_not_there(documents[id], quotation) for quotation in missing)
     spans = {span for span in places.values() if span is not None}
-    meta = {name: str(cells[name]) for name in ("kind", "drafted") if cells.get(name)}
+    meta: dict[str, Json] = {name: str(cells[name]) for name in ("kind", "drafted") if cells.get(name)}
+    if cells.get("wrong") and (values := _listed(cells["wrong"], "wrong", wrong)):
+        meta["wrong"] = list(values)
     return (id, Question(text, answers, tuple(sorted(spans)), meta)), wrong
 
 

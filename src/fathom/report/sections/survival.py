@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fathom.analysis import CurvePoint, Survival, SurvivalPoint, survival
-from fathom.printing import printable
+from fathom.printing import printable, several
 from fathom.report import parts, words
 from fathom.report.charts import LayerChart, Line, Numbers, Points, Rule, Size
 from fathom.report.curves import curve_chart
@@ -17,12 +17,12 @@ SURVIVAL = Measurement("survival", lambda rows, _: survival(rows.scored, seed=ro
 ABOUT = (
     "Facts of conversations that are still answered rightly at their end, in percent with 95% intervals over "
     "conversations. Age is the number of tokens between a fact and the question. A compaction is a step in which a "
-    "system around the model replaced what it had read by something shorter. Every fact is asked once."
+    "system around the model replaced what it had read by something shorter. A fact is asked for at every length."
 )
 ABOUT_SYSTEMS = (
     "Systems by the share of facts that they still answer rightly. Ranks hold for all systems together, and so do the "
-    "intervals of the differences to the first one. Kept is the share of facts that each compaction keeps. Tokens and "
-    "dollars are those of one question, over all requests."
+    "intervals of the differences to the first one. Kept is the share of facts that each compaction keeps, with an "
+    "interval from 40 conversations on. Tokens and dollars are those of one question, over all requests."
 )
 FIGURES = "Share of facts answered rightly, in percent with 95% intervals."
 TITLES = {"age": "By age", "kind": "By kind", "compactions": "By number of compactions"}
@@ -68,9 +68,7 @@ def survival_tables(points: Sequence[SurvivalPoint], systems: Sequence[System] =
 def _cell(point: SurvivalPoint | None) -> Cell:
     if point is None:
         return Cell()
-    return Cell(
-        words.percent(point.score), words.bounds(point.interval), below=(f"{words.count(point.questions)} facts",)
-    )
+    return Cell(words.percent(point.score), words.bounds(point.interval), below=(several(point.questions, "question"),))
 
 
 FIELDS: Fields[Survival] = (
@@ -97,7 +95,8 @@ FIELDS: Fields[Survival] = (
 
 def systems_tables(systems: Sequence[Survival]) -> list[Table]:
     """One table of systems, the best first."""
-    about = f"{ABOUT_SYSTEMS} {systems[0].questions:,} facts in {systems[0].clusters:,} conversations."
+    asked = several(systems[0].questions, "question")
+    about = f"{ABOUT_SYSTEMS} {asked} in {several(systems[0].clusters, 'conversation')}."
     return [table_of("survival-systems", "Systems", FIELDS, systems, about=about, denominator="scored")]
 
 

@@ -242,17 +242,20 @@ class _Reading:
         is_answered = reply.status in ("ok", "incomplete")
         written = reply.text.strip()
         if is_answered and written:  # a reply that was cut off while it reasoned has no text
-            self.notes = self._shortened(f"{self.notes}\n{written}".strip()) if is_added else written
+            self.notes = self._shortened(f"{self.notes}\n{written}".strip() if is_added else written)
             reply = replace(reply, text=f"[{len(self.compacted)}]\n{written}")
         self.earlier = followed_by(self.earlier, reply)
         return is_answered
 
     def _shortened(self, notes: str) -> str:
-        """The last lines of a list that is too long."""
-        lines = notes.split("\n")
-        while len(lines) > 1 and self.task.tokenizer.count("\n".join(lines)) > self.most:
+        """Notes within their limit: the last lines of a list, the beginning of a summary or of a single line."""
+        lines, count = notes.split("\n"), self.task.tokenizer.count
+        while self.memory.way.notes == "added" and len(lines) > 1 and count("\n".join(lines)) > self.most:
             del lines[0]
-        return "\n".join(lines)
+        kept = "\n".join(lines)
+        while (tokens := count(kept)) > self.most:
+            kept = kept[: min(len(kept) - 1, len(kept) * self.most // tokens)]
+        return kept
 
     def prompt(self) -> str:
         """What is asked at the end: the notes or what is recalled, the messages in the context, and the question."""

@@ -1,5 +1,6 @@
 """The protocol of systems, and what a system is given."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
@@ -134,16 +135,24 @@ def _known(first: int | None, second: int | None) -> int | None:
     return None if first is None and second is None else (first or 0) + (second or 0)
 
 
-def compactions_of(reply: Reply, prompt: SplitPrompt, fact: str) -> int:
+def compactions_of(reply: Reply, prompt: SplitPrompt, fact: str, place: float | None = None) -> int | None:
     """How often a part of the text was compacted before the answer.
 
     Args:
         reply: The reply of a system.
         prompt: The prompt that it was given.
-        fact: The part, or its beginning; "" for the beginning of the text.
+        fact: The part.
+        place: Where it stands, as a share of the text: of several equal parts the nearest counts; None for the last.
+
+    Returns:
+        The number; None without the part.
     """
     text = "".join(unit.heading + unit.text for unit in prompt.units)
-    after = len(text) - max(0, text.rfind(fact)) - len(fact) if fact else len(text)
+    found = [match.start() for match in re.finditer(re.escape(fact), text)] if fact else []
+    if not found:
+        return None
+    start = found[-1] if place is None else min(found, key=lambda at: abs(at - place * len(text)))
+    after = len(text) - start - len(fact)
     return sum(after >= rest for rest in reply.compacted)
 
 
