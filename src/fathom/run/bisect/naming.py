@@ -41,6 +41,8 @@ LITTLE_IN_COMMON = 0.5
 """Share of the replies to the shortest prompts, after the first word that differs, that is no small difference."""
 FINDS = 0.5
 """Share of the code words that a side finds at some length, to read prompts at all."""
+EVENNESS = 0.2
+"""Share of a distance by which a word may be elsewhere in tokens than was asked for."""
 EXCEPTIONS, EXACT = 0.1, 0.02
 """Share of the places that may contradict a window: of replies that vary, which lose a word here and there, and of
 others."""
@@ -426,8 +428,13 @@ def _window(seen: Observed, side: Letter) -> tuple[int, int] | None:
     for index, (_, kept) in enumerate(places[1:], 1):
         wrong += -1 if kept else 1
         best = min(best, (wrong, index))
-    exceptions, last = best
+    _, last = best
     beyond = places[last + 1 :]
+    # Where words are in tokens is known up to the evenness of the text: close to the edge, they say nothing.
+    edge = (places[last][0] + beyond[0][0]) / 2 if beyond else 0.0
+    exceptions = sum(
+        kept != (index <= last) for index, (back, kept) in enumerate(places) if abs(back - edge) > EVENNESS * edge
+    )
     noise = mean(answers_distance(*item.cold[letter]) for item in seen.items for letter in SIDES)
     if exceptions > (EXCEPTIONS if noise else EXACT) * len(places) or len(beyond) < 2 or places[last][0] == 0:
         return None
