@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Call
 from fathom import api
+from fathom.commands.analyze import NAMES
 from fathom.run import Second, judge_second
 from fathom.runfile.judgements import judges, second_judges
 from fathom.runfile.settings import JudgeSettings
@@ -94,7 +96,35 @@ def test_the_same_model_is_asked_with_a_second_prompt(tmp_path: Path, asked: Cal
     assert all(prompt.endswith(AGAIN) for prompt in judge.prompts)
     (shift,) = api.analyze_second_judge([run])
     assert shift.second == shift.judge
-    assert (judges(run), second_judges(run)) == (("lab/first",), ("second:lab/first",))
+    assert (judges(run), second_judges(run)) == (("lab/first",), ("second-prompt:lab/first",))
+
+
+def test_a_second_judge_is_compared_only_with_the_first_whose_sample_it_has(
+    tmp_path: Path, asked: Callable[..., Judge]
+) -> None:
+    run = judged(tmp_path / "run", asked)
+    asked(by_number(lambda number: number % 2 > 0))
+    api.judge([run], "lab/other")
+    api.judge([run], "lab/other", second="lab/first", second_sample=30)
+    api.judge([run], "lab/first", second="lab/first", second_sample=20)
+    assert second_judges(run) == ("second-prompt:lab/first", "second:lab/other then lab/first")
+    (own,) = api.analyze_second_judge([run], judge="lab/first")
+    (other,) = api.analyze_second_judge([run], judge="lab/other")
+    assert (own.judge, own.second, own.replies) == ("lab/first", "lab/first", 20)
+    assert (other.judge, other.second, other.replies) == ("lab/other", "lab/first", 30)
+
+
+@pytest.mark.parametrize("study", NAMES)
+def test_every_study_runs_from_the_command_line_and_says_what_it_lacks(
+    study: str, tmp_path: Path, asked: Callable[..., Judge], call: Call
+) -> None:
+    run = judged(tmp_path / "run", asked)
+    api.judge([run], "lab/first", second="lab/second", second_sample=20)
+    code, out, err = call("analyze", study, run)
+    assert code in (0, 1, 2), err
+    assert "bug in fathom" not in out + err
+    if study == "second-judge":
+        assert (code, "lab/second" in out) == (0, True)
 
 
 def test_a_sample_is_drawn_by_its_seed_and_a_larger_one_has_the_smaller(

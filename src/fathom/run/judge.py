@@ -20,7 +20,7 @@ from fathom.printing import readable, several
 from fathom.run.cases.model import CaseModel, case_settings, open_case_client
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCases
 from fathom.run.session import not_watched
-from fathom.runfile.judgements import SECOND, Spent, case_key, case_of, hashed
+from fathom.runfile.judgements import SECOND, SECOND_PROMPT, THEN, Spent, case_key, case_of, hashed
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.settings import JudgeSettings
 from fathom.runfile.store import replies
@@ -170,18 +170,19 @@ def judge_second(
         raise FathomError(f"{folder}: judge {first.name} has judged no reply of it; judge the run with it first")
     order = sorted(cases, key=lambda key: hashed(f"{second.seed} {key}"))
     chosen = [cases[key] for key in order[: second.sample]]
-    judge = _opened(folder, second.model, replace(settings, model_base_url=second.base_url), SECOND)
-    if judge.name == f"{SECOND}{first.name}":
-        return _judged(judge, ((with_second_prompt(rubric), case) for rubric, case in chosen), callbacks)
-    return _judged(judge, chosen, callbacks)
+    judge = _opened(folder, second.model, replace(settings, model_base_url=second.base_url))
+    if judge.name == first.name:
+        prompted = ((with_second_prompt(rubric), case) for rubric, case in chosen)
+        return _judged(replace(judge, prefix=SECOND_PROMPT), prompted, callbacks)
+    return _judged(replace(judge, prefix=f"{SECOND}{first.name}{THEN}"), chosen, callbacks)
 
 
-def _opened(folder: Path, model: str, settings: JudgeSettings, prefix: str = "") -> CaseModel:
+def _opened(folder: Path, model: str, settings: JudgeSettings) -> CaseModel:
     manifest = read_manifest(folder)
     loading.use_again(manifest["suite"].get("plugins"), folder)
     _check_judge(model, settings.model_base_url)
     asked = case_settings(model, settings, settings.model_base_url)
-    return CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"], prefix=prefix)
+    return CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"])
 
 
 def _judged(
