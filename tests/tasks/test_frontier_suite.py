@@ -85,6 +85,31 @@ def test_tasks_whose_records_are_not_given_are_left_out(tmp_path: Path) -> None:
     assert "mrcr_8" in built
 
 
+def test_records_that_were_not_used_are_named_before_the_plan(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = write_frontier(tmp_path / "data", count=2)
+    shutil.rmtree(data / "babilong")
+    words = ["run", "frontier", "--model", "fathom/lexical", "--lengths", "1k", "--items", "1", "--yes"]
+    code, _, errors = call(*words, "--data", data, "--out", tmp_path / "run")
+    assert code == 0, errors
+    assert "babilong_published_qa2" in errors.partition("requests")[0]
+
+
+def test_a_folder_without_a_usable_record_stops_the_run(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "other.jsonl").write_text('{"text": "nothing of the kind"}\n')
+    words = ["run", "frontier", "--model", "fathom/lexical", "--lengths", "1k", "--items", "1", "--yes"]
+    code, _, errors = call(*words, "--data", tmp_path / "data", "--out", tmp_path / "run")
+    assert code == 2, errors
+    assert "has no usable record of frontier" in errors
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_report_of_one_shard_is_refused(call: Call, tmp_path: Path) -> None:
     code, _, errors = call(
         "run", "x", "--model", "fathom/lexical", "--shard", "1/2", "--report", tmp_path / "r.html", "--out", tmp_path

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -257,7 +257,7 @@ def _run_shards(options: RunOptions) -> "RunSummary":
 
 def _suite(options: RunOptions) -> tuple[Path, str]:
     """The folder of the suite, which is built first where there is none, and its name for run folders."""
-    from fathom.commands.build import build
+    from fathom.commands.build import build, notes_of
     from fathom.plugins.names import folder_name
     from fathom.suites.suitefile import is_suite
 
@@ -273,8 +273,22 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     asked = {name: value for name, value in wanted.items() if value or name != "data"}  # earlier versions had no `data`
     key = hashlib.sha256(json.dumps([target, asked], sort_keys=True, default=str).encode()).hexdigest()[:8]
     folder = Path("builds") / f"{folder_name(target)}-{key}"
-    build(target, folder, force=True, progress=options.building, **wanted)
+    made = build(target, folder, force=True, progress=options.building, **wanted).manifest
+    notes = notes_of(made)
+    for note in notes if options.tell is not None else ():
+        options.tell(note)
+    if options.data and _lacks_records(target, made["tasks"]):
+        raise FathomError(f"`data` has no usable record of {target}: {'; '.join(notes) or 'see its manifest.json'}")
     return folder, folder_name(target)
+
+
+def _lacks_records(target: str, built: Collection[str]) -> bool:
+    """Whether a suite has tasks of published records, of which none was built."""
+    from fathom.suites.registry import suites, tasks
+
+    known, named = tasks(), suites().get(target)
+    of_records = {name for name in (named.tasks if named else ()) if known[name].gold == ("record",)}
+    return bool(of_records) and of_records.isdisjoint(built)
 
 
 def main(line: RunOptions) -> int:
