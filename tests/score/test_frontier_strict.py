@@ -250,6 +250,7 @@ TWO = "# Search Procedure\nstart\n |- Wrong\n"
         ("countdown_partial_accuracy", TWO.replace("Wrong", "x"), TWO, SUM, "Unknown line"),
         ("travel_planning_accuracy", "<Plan>x</Plan>", "a", {}, "extra.ground_truth_cities"),
         ("travel_planning_partial_accuracy", "x", " ", CITIES, "empty"),
+        ("travel_planning_partial_accuracy", "x", "a plan", CITIES, "lacks the gold search"),
     ],
 )
 def test_a_row_that_cannot_be_scored_says_why(

@@ -32,6 +32,7 @@ _NOISE = re.compile(
 _TSV = re.compile(r"```tsv([\s\S]*)```")
 _PUNCTUATION = str.maketrans("", "", "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SEARCH, _TRACE = "# Search Procedure", "Now we have found the target"
+NO_SEARCH = "the row lacks the gold search: extra.reference_output"
 _PLAN_REQUEST, _PROCEDURE = "Output the plan in the required format:", "<Solving Procedure>"
 _OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -320,19 +321,27 @@ def _procedure(gold: Any, row: ScoringRow) -> str:
     return str(row.extra.get("reference_output") or one_gold(gold))
 
 
-def _travel(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
+def _lacks_search(gold: Any, row: ScoringRow) -> bool:
+    return bool(text := _procedure(gold, row).strip()) and _PROCEDURE not in text
+
+
+def _travel(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float | None, str | None]:
     plan = tagged(reply, "Plan")
     if _travelled(plan, row, r"\w+"):
         return 1.0, 1.0, plan
+    if _lacks_search(gold, row):
+        return 0.0, None, plan
     lines, golds = _planned(reply), _planned(_procedure(gold, row))
     wrong = _first_wrong(lines, golds, lambda line, expected: expected in line)
     return 0.0, max(0, min(len(lines), len(golds)) - 1 if wrong is None else wrong) / len(golds), plan
 
 
-def _strict_travel(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
+def _strict_travel(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float | None, str | None]:
     plan = last_tagged(reply, "Plan")
     if _travelled(plan, row, r"[\w'’. -]+?(?=[.,;]|$| to )"):
         return 1.0, 1.0, plan
+    if _lacks_search(gold, row):
+        return 0.0, None, plan
     golds = _planned(_procedure(gold, row))
     if not golds:
         raise RowError("the gold procedure is empty")
@@ -372,12 +381,15 @@ def _tsv(reply: Any, gold: Any, row: ScoringRow) -> Answer:
     return 2 * recall * precision / (recall + precision) if recall + precision else 0.0, True, f"{len(rows)} rows"
 
 
-Both: TypeAlias = Callable[[Any, Any, ScoringRow], tuple[float, float, "str | None"]]
+Both: TypeAlias = Callable[[Any, Any, ScoringRow], tuple[float, "float | None", "str | None"]]
+"""Whether the result is right, how far it is (None if the row does not say what is right), and the result."""
 
 
 def _official(compute: Both, *, partial: bool) -> Released:
     def score(reply: Any, gold: Any, row: ScoringRow) -> Answer:
         whole, part, answer = compute(reply, gold, row)
+        if partial and part is None:
+            raise RowError(NO_SEARCH)
         return part if partial else whole, answer is not None, answer
 
     return score
@@ -388,6 +400,8 @@ def _strict(compute: Both, *, partial: bool) -> Corrected:
         if not isinstance(one_gold(gold), str):
             return None
         whole, part, answer = compute(reply, gold, row)
+        if partial and part is None:
+            raise RowError(NO_SEARCH)
         return part if partial else whole, answer is not None, answer
 
     return score
