@@ -148,7 +148,9 @@ def oolong(prompt: str) -> str:
     subject_of = {text: subject for subject, texts in SUBJECTS["en"].items() for text in texts}
     messages = re.findall(r"^Date: (\S+) \|\| User: (\d+) \|\| Message: [^,]+, (.*)\.$", context, re.MULTILINE)
     (asked,) = re.findall(r"^the messages of the (?:users|dates) ([\d, -]+)\.", question)
-    kept = [(day, user, subject_of.get(text, "")) for day, user, text in messages if {day, user} & set(asked.split(", "))]
+    kept = [
+        (day, user, subject_of.get(text, "")) for day, user, text in messages if {day, user} & set(asked.split(", "))
+    ]
     if "most frequent" in question:
         column = ("date", "user", "subject").index(re.findall(r"Which (\w+) is", question)[0])
         about = re.findall(r"among messages about (\w+)", question)

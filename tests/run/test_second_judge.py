@@ -93,6 +93,7 @@ def test_the_same_model_is_asked_with_a_second_prompt(tmp_path: Path, asked: Cal
     judge = asked(by_number(lambda number: True))
     (_, summary) = api.judge([run], "lab/first", second="lab/first", second_sample=20)
     assert (summary.judged, len(judge.prompts)) == (20, 20)
+    assert "20 judged by second-prompt:lab/first" in str(summary)
     assert all(prompt.endswith(AGAIN) for prompt in judge.prompts)
     (shift,) = api.analyze_second_judge([run])
     assert shift.second == shift.judge
@@ -161,6 +162,17 @@ def test_a_run_that_the_first_judge_has_not_judged_is_an_error(tmp_path: Path, a
         judge_second(run, "lab/first", Second("lab/second"), JudgeSettings())
 
 
+@pytest.mark.parametrize(("second", "why"), [("embed/bge", "no judge of the same kind"), ("none", "no judge is used")])
+def test_a_second_judge_that_cannot_judge_is_refused_before_the_first_is_paid(
+    second: str, why: str, tmp_path: Path, asked: Callable[..., Judge]
+) -> None:
+    run = make_run(tmp_path / "run", [(sample(1), "blue")])
+    judge = asked(by_number(lambda number: True))
+    with pytest.raises(FathomError, match=why):
+        api.judge([run], "lab/first", second=second)
+    assert not judge.prompts
+
+
 def test_the_second_prompt_has_all_texts_once_and_the_request_before_them() -> None:
     case = Case("Which <<colour>>?", "It is\n\nblue.", ("blue", "azure"))
     prompt = next(get_rubric("qa").steps(case)).prompt
@@ -180,3 +192,4 @@ def test_a_card_shows_how_much_the_judge_moves_a_score(tmp_path: Path, asked: Ca
     assert [shift.replies for shift in made.shifts] == [50]
     assert "Second judges" in made.markdown()
     assert made.numbers()["second_judges"] == made.shifts
+    assert {row.how.judge for row in made.card.rows if row.kind == "measured"} == {"lab/first"}

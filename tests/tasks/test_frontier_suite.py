@@ -40,7 +40,7 @@ def test_one_command_builds_runs_and_reports_the_selection_and_resumes(
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     words = ["run", "frontier", "--model", "fathom/lexical", "--data", data, "--lengths", "1k,2k", "--items", "2"]
     code, _, errors = call(*words, "--out", tmp_path / "run", "--yes", "--report", page)
-    assert (code, errors) == (0, errors)
+    assert code == 0, errors
     assert "Published records" in page.read_text()
     replies = api.rows(tmp_path / "run")
     assert "requests" in errors
@@ -107,6 +107,12 @@ def test_a_folder_without_a_usable_record_stops_the_run(
     code, _, errors = call(*words, "--data", tmp_path / "data", "--out", tmp_path / "run")
     assert code == 2, errors
     assert "has no usable record of frontier" in errors
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_report_that_would_be_no_page_is_refused_before_the_run(call: Call, tmp_path: Path) -> None:
+    code, _, errors = call("run", "x", "--model", "fathom/lexical", "--report", "r.pdf", "--out", tmp_path / "run")
+    assert (code, "a report ends in .html" in errors) == (2, True)
     assert not (tmp_path / "run").exists()
 
 

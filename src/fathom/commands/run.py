@@ -308,6 +308,8 @@ def main(line: RunOptions) -> int:
         raise FathomError(f"`judge`: replies are judged {later} judge`")
     if line.report is not None and (line.shard or line.engine):
         raise FathomError(f"`report`: replies are reported {later} report`")
+    if line.report is not None:
+        _check_report(line.report)
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     panel = None if line.quiet else Panel(line.model, judge)
@@ -331,6 +333,19 @@ def main(line: RunOptions) -> int:
     if line.report is not None and not code and summary.progress is not None:
         _write_report(line.report, summary.folder, line)
     return code
+
+
+def _check_report(out: Path) -> None:
+    """Make sure that a report can have this name, before anything is asked.
+
+    Raises:
+        FathomError: It ends in something else than a report does.
+    """
+    from fathom.commands.report import SUFFIXES
+
+    known = (".html", ".htm", *SUFFIXES)
+    if out.suffix not in known:
+        raise FathomError(f"`report` {out}: a report ends in {', '.join(known)}")
 
 
 def _write_report(out: Path, run: Path, line: RunOptions) -> None:
