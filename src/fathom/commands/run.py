@@ -275,8 +275,9 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     folder = Path("builds") / f"{folder_name(target)}-{key}"
     made = build(target, folder, force=True, progress=options.building, **wanted).manifest
     notes = notes_of(made)
-    for note in notes if options.tell is not None else ():
-        options.tell(note)
+    if (tell := options.tell) is not None:
+        for note in notes:
+            tell(note)
     if options.data and _lacks_records(target, made["tasks"]):
         raise FathomError(f"`data` has no usable record of {target}: {'; '.join(notes) or 'see its manifest.json'}")
     return folder, folder_name(target)

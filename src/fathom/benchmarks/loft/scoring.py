@@ -222,12 +222,12 @@ def _checked(read_gold: Read, gold: list[Any]) -> list[str]:
         answers = gold[0] if read_gold is _turn else gold
         if read_gold is not _ids and not (isinstance(answers, list) and all(isinstance(each, str) for each in answers)):
             raise RowError("the gold answers are no list of texts")
-        found = read_gold(gold)
+        golds = read_gold(gold)
     except (ValueError, TypeError, LookupError) as error:
         raise RowError(str(error)) from None
-    if not found:
+    if not golds:
         raise RowError("there is no gold answer in the list")
-    return found
+    return golds
 
 
 def _turn(gold: Any) -> list[str]:

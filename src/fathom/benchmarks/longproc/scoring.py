@@ -59,7 +59,7 @@ def last_tagged(reply: str, tag: str) -> str | None:
     return None if start == -1 else reply[start + len(tag) + 2 : end].strip()
 
 
-def _plain(text: str) -> str:
+def _bare(text: str) -> str:
     """A text in the forms of Unicode that count as the same, without punctuation of any script."""
     kept = (sign for sign in unicodedata.normalize("NFKC", text) if not unicodedata.category(sign).startswith("P"))
     return " ".join("".join(kept).split())
@@ -97,7 +97,7 @@ def _route(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float, str | 
 
 def _strict_route(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
     route = last_tagged(reply, "Route")
-    lines, golds = (list(map(_plain, _lines(text or ""))) for text in (route, one_gold(gold)))
+    lines, golds = (list(map(_bare, _lines(text or ""))) for text in (route, one_gold(gold)))
     return float(lines == golds), _prefix(lines, golds), route
 
 
@@ -119,7 +119,7 @@ def _beliefs(text: str, lines: Callable[[str], Sequence[str]]) -> list[str]:
 
 def _strict_beliefs(text: str) -> list[str]:
     lines = _lines(unicodedata.normalize("NFKC", text))
-    plain = (f"-{_plain(line.split('-', 1)[1])}" for line in lines if line.startswith("-"))
+    plain = (f"-{_bare(line.split('-', 1)[1])}" for line in lines if line.startswith("-"))
     return [belief for line in plain if (belief := _belief(line))]
 
 

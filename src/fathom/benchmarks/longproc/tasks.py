@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from fathom.benchmarks.longproc.puzzles import Link, Step, Puzzle, beliefs, links, solution, sums
+from fathom.benchmarks.longproc.puzzles import Link, Puzzle, Step, beliefs, links, solution, sums
 from fathom.benchmarks.ruler.tasks import coined
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
