@@ -1,4 +1,5 @@
-# Two commands do everything: `make demo` shows it, `make test` checks it.
+# `make demo` shows it, `make test` checks it, and `make test-long` checks what takes long: walks, the site, notebooks,
+# rehearsals and simulations, which `make test` leaves out.
 VENV := .venv
 MODELS := .venv-models
 TOOLS := .venv-tools

@@ -10,7 +10,7 @@ from fathom.benchmarks.babilong.tasks import NUMBERS
 from fathom.benchmarks.longproc.puzzles import solution
 from fathom.benchmarks.nolima.tasks import LINKS
 from fathom.benchmarks.oolong.messages import SUBJECTS
-from fathom.benchmarks.oolong.tasks import RELATIONS
+from fathom.benchmarks.oolong.tasks import MOST, RELATIONS
 
 LAST = {
     name: number
@@ -148,7 +148,9 @@ def oolong(prompt: str) -> str:
     subject_of = {text: subject for subject, texts in SUBJECTS["en"].items() for text in texts}
     messages = re.findall(r"^Date: (\S+) \|\| User: (\d+) \|\| Message: [^,]+, (.*)\.$", context, re.MULTILINE)
     (asked,) = re.findall(r"^the messages of the (?:users|dates) ([\d, -]+)\.", question)
-    kept = [(day, user, subject_of[text]) for day, user, text in messages if {day, user} & set(asked.split(", "))]
+    kept = [
+        (day, user, subject_of.get(text, "")) for day, user, text in messages if {day, user} & set(asked.split(", "))
+    ]
     if "most frequent" in question:
         column = ("date", "user", "subject").index(re.findall(r"Which (\w+) is", question)[0])
         about = re.findall(r"among messages about (\w+)", question)
@@ -160,6 +162,24 @@ def oolong(prompt: str) -> str:
         sum(about == subject and (not of or of in (day, user)) for day, user, about in kept) for subject, of in options
     )
     return f"Answer: {RELATIONS[(first < rest[0]) + 2 * (first == rest[0])] if rest else first}"
+
+
+def blind_to_subjects(prompt: str) -> str:
+    """What a reader of dates and users alone says of Oolong: numbers of messages, whatever they are about."""
+    context, _, question = prompt.rpartition("\n\nConsider only ")
+    (asked,) = re.findall(r"^the messages of the (?:users|dates) ([\d, -]+)\.", question)
+    named = asked.split(", ")
+    counts = Counter(
+        field for fields in re.findall(r"^Date: (\S+) \|\| User: (\d+)", context, re.MULTILINE) for field in fields
+    )
+    options = [of for of in re.findall(r"are about \w+(?: and of (?:user )?([\d-]+))?", question) if of]
+    in_all = sum(counts[name] for name in named)
+    if "most frequent" in question:
+        return max(named, key=lambda name: counts[name]) if "among" in question else "food"
+    if "more common" in question:
+        first, second = (counts[name] for name in options) if options else (in_all, 2 * MOST)
+        return RELATIONS[(first < second) + 2 * (first == second)]
+    return str(counts[options[0]] if options else in_all)
 
 
 def solver_of(task: str) -> Callable[[str], str]:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Call
 from fathom import api
+from fathom.commands.analyze import NAMES
 from fathom.run import Second, judge_second
 from fathom.runfile.judgements import judges, second_judges
 from fathom.runfile.settings import JudgeSettings
@@ -91,10 +93,39 @@ def test_the_same_model_is_asked_with_a_second_prompt(tmp_path: Path, asked: Cal
     judge = asked(by_number(lambda number: True))
     (_, summary) = api.judge([run], "lab/first", second="lab/first", second_sample=20)
     assert (summary.judged, len(judge.prompts)) == (20, 20)
+    assert "20 judged by second-prompt:lab/first" in str(summary)
     assert all(prompt.endswith(AGAIN) for prompt in judge.prompts)
     (shift,) = api.analyze_second_judge([run])
     assert shift.second == shift.judge
-    assert (judges(run), second_judges(run)) == (("lab/first",), ("second:lab/first",))
+    assert (judges(run), second_judges(run)) == (("lab/first",), ("second-prompt:lab/first",))
+
+
+def test_a_second_judge_is_compared_only_with_the_first_whose_sample_it_has(
+    tmp_path: Path, asked: Callable[..., Judge]
+) -> None:
+    run = judged(tmp_path / "run", asked)
+    asked(by_number(lambda number: number % 2 > 0))
+    api.judge([run], "lab/other")
+    api.judge([run], "lab/other", second="lab/first", second_sample=30)
+    api.judge([run], "lab/first", second="lab/first", second_sample=20)
+    assert second_judges(run) == ("second-prompt:lab/first", "second:lab/other then lab/first")
+    (own,) = api.analyze_second_judge([run], judge="lab/first")
+    (other,) = api.analyze_second_judge([run], judge="lab/other")
+    assert (own.judge, own.second, own.replies) == ("lab/first", "lab/first", 20)
+    assert (other.judge, other.second, other.replies) == ("lab/other", "lab/first", 30)
+
+
+@pytest.mark.parametrize("study", NAMES)
+def test_every_study_runs_from_the_command_line_and_says_what_it_lacks(
+    study: str, tmp_path: Path, asked: Callable[..., Judge], call: Call
+) -> None:
+    run = judged(tmp_path / "run", asked)
+    api.judge([run], "lab/first", second="lab/second", second_sample=20)
+    code, out, err = call("analyze", study, run)
+    assert code in (0, 1, 2), err
+    assert "bug in fathom" not in out + err
+    if study == "second-judge":
+        assert (code, "lab/second" in out) == (0, True)
 
 
 def test_a_sample_is_drawn_by_its_seed_and_a_larger_one_has_the_smaller(
@@ -131,6 +162,17 @@ def test_a_run_that_the_first_judge_has_not_judged_is_an_error(tmp_path: Path, a
         judge_second(run, "lab/first", Second("lab/second"), JudgeSettings())
 
 
+@pytest.mark.parametrize(("second", "why"), [("embed/bge", "no judge of the same kind"), ("none", "no judge is used")])
+def test_a_second_judge_that_cannot_judge_is_refused_before_the_first_is_paid(
+    second: str, why: str, tmp_path: Path, asked: Callable[..., Judge]
+) -> None:
+    run = make_run(tmp_path / "run", [(sample(1), "blue")])
+    judge = asked(by_number(lambda number: True))
+    with pytest.raises(FathomError, match=why):
+        api.judge([run], "lab/first", second=second)
+    assert not judge.prompts
+
+
 def test_the_second_prompt_has_all_texts_once_and_the_request_before_them() -> None:
     case = Case("Which <<colour>>?", "It is\n\nblue.", ("blue", "azure"))
     prompt = next(get_rubric("qa").steps(case)).prompt
@@ -150,3 +192,4 @@ def test_a_card_shows_how_much_the_judge_moves_a_score(tmp_path: Path, asked: Ca
     assert [shift.replies for shift in made.shifts] == [50]
     assert "Second judges" in made.markdown()
     assert made.numbers()["second_judges"] == made.shifts
+    assert {row.how.judge for row in made.card.rows if row.kind == "measured"} == {"lab/first"}

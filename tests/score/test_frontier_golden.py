@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fathom.score.files import score_file
-from fathom.score.registry import ScoringRow, get_scorer
+from fathom.score.registry import ScoringRow, get_scorer, metrics
 
 # Files of vectors from the released code, and how many rows each has.
 FILES = {
@@ -51,6 +51,16 @@ def test_what_stops_the_released_code_is_named(shared: Path, name: str) -> None:
             scorer = get_scorer(f"{row['suite']}/{row['metric']}")
             given = ScoringRow(row["prediction"], row["answers"], dataset=row["dataset"], extra=row.get("extra") or {})
             assert scorer(given).detail.startswith(exception), row["case_id"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*FILES, "longproc"])
+def test_strict_raises_nothing_whatever_a_reply_and_its_gold_answer_are(shared: Path, name: str) -> None:
+    known = metrics()
+    for row in rows_of(shared, name):
+        if (metric := f"{row['suite']}/{row['metric']}") in known:
+            given = ScoringRow(row["prediction"], row["answers"], dataset=row["dataset"], extra=row.get("extra") or {})
+            get_scorer(metric, "strict")(given)
 
 
 @pytest.mark.slow

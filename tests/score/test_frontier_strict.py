@@ -119,6 +119,27 @@ def case(
         ),
         case("an empty route", "longproc/path_traversal_partial_accuracy", "<Route></Route>", "a\nb", (0.5, 0)),
         case("blanks", "longproc/path_traversal_accuracy", "<Route>\na\n  b\n</Route>", "a\nb", (0, 1)),
+        case(
+            "two routes", "longproc/path_traversal_accuracy", "<Route>x</Route><Route>\na\nb\n</Route>", "a\nb", (0, 1)
+        ),
+        case("full width", "longproc/path_traversal_accuracy", "<Route>甲，乙。</Route>", "甲,乙", (0, 1)),
+        case("full width", "longproc/tom_tracking_accuracy", "- 甲：盒子。", "- 甲:盒子", (0, 1)),
+        case(
+            "a result below zero",
+            "longproc/countdown_accuracy",
+            "<Solution>\n1 - 2 = -1\n-1 + 3 = 2\n2 + 8 = 10\n</Solution>",
+            TRACE,
+            (1, 0),
+            extra={"nums": [1, 2, 3, 8], "target": 10},
+        ),
+        case(
+            "a result above 2000",
+            "longproc/countdown_accuracy",
+            "<Solution>\n49 * 48 = 2352\n2352 - 2350 = 2\n2 + 8 = 10\n</Solution>",
+            TRACE,
+            (1, 0),
+            extra={"nums": [49, 48, 2350, 8], "target": 10},
+        ),
         case("indented bullets", "longproc/tom_tracking_accuracy", "- box\n  - bag", "- box\n- bag", (0, 1)),
         case("indented bullets", "longproc/tom_tracking_partial_accuracy", "- box\n  - bag", "- box\n- bag", (0.5, 1)),
         case(
@@ -229,6 +250,7 @@ TWO = "# Search Procedure\nstart\n |- Wrong\n"
         ("countdown_partial_accuracy", TWO.replace("Wrong", "x"), TWO, SUM, "Unknown line"),
         ("travel_planning_accuracy", "<Plan>x</Plan>", "a", {}, "extra.ground_truth_cities"),
         ("travel_planning_partial_accuracy", "x", " ", CITIES, "empty"),
+        ("travel_planning_partial_accuracy", "x", "a plan", CITIES, "lacks the gold search"),
     ],
 )
 def test_a_row_that_cannot_be_scored_says_why(
@@ -237,6 +259,31 @@ def test_a_row_that_cannot_be_scored_says_why(
     score = get_scorer(f"longproc/{name}", "strict")(ScoringRow(reply, gold, extra=extra))
     assert score.value is None
     assert why in score.detail
+
+
+@pytest.mark.parametrize(
+    ("metric", "reply", "gold"),
+    [
+        ("oolong/oolong_real", "Answer: a", " , "),
+        ("loft/retrieval_recall@1", "Final Answer: ['a']", ["a"]),
+        ("loft/retrieval_recall@1", "Final Answer: ['a']", [3]),
+        ("loft/rag_em", "Final Answer: ['a']", [3]),
+        ("loft/icl_em", "Final Answer: ['a']", ["apple"]),
+        ("loft/icl_em", "Final Answer: ['a']", [[]]),
+        ("loft/sql_exec_acc", "Final Answer: [['a']]", ["a", 3]),
+    ],
+)
+def test_a_gold_answer_of_another_form_is_named_and_not_scored(metric: str, reply: str, gold: object) -> None:
+    score = get_scorer(metric, "strict")(ScoringRow(reply, gold))
+    assert score.value is None
+    assert "cannot be scored" in score.detail
+
+
+@pytest.mark.parametrize("name", [name for name in metrics() if name.startswith("loft/")])
+@pytest.mark.parametrize("reply", ["Final Answer: [1]", "Final Answer: [[1], None]", "Final Answer: [{'a': [1]}]", "["])
+def test_a_list_of_anything_is_a_wrong_answer_and_no_fault(name: str, reply: str) -> None:
+    gold = [["a", 1]] if "retrieval" in name or "sql" in name else [["a"]] if "icl" in name else ["a"]
+    assert get_scorer(name, "strict")(ScoringRow(reply, gold)).value == 0
 
 
 def test_a_fault_of_a_rule_is_not_taken_for_a_row_that_cannot_be_scored() -> None:

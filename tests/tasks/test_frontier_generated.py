@@ -4,11 +4,13 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import mean
 
 import pytest
 
 from engine_calls import configure
+from fathom.benchmarks.oolong.scoring import DECAY
 from fathom.benchmarks.ruler.tasks import by_frequency
 from fathom.models.overflow import fit
 from fathom.score.registry import get_scorer, row_of
@@ -18,7 +20,7 @@ from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Sample
-from frontier_solvers import solver_of
+from frontier_solvers import blind_to_subjects, solver_of
 
 LENGTHS = (4096, 16384)
 SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolong")
@@ -155,6 +157,31 @@ def test_a_reader_with_a_window_is_right_up_to_it_and_not_beyond(
     assert mean(scores[LENGTHS[0]]) == 1
     # The ends of a four times longer prompt have a quarter of its pieces, which is enough to count frequent words.
     assert mean(scores[LENGTHS[1]]) == 1 if name in COUNTED else mean(scores[LENGTHS[1]]) < 0.8, scores
+
+
+@pytest.mark.slow
+def test_who_counts_messages_of_oolong_without_their_subjects_scores_what_chance_does(tmp_path: Path) -> None:
+    names = ("oolong_counting", "oolong_timeline", "oolong_user")
+    wanted = configure(",".join(names), languages=("en",), lengths=(4096,), items=120)
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    texts, scores, chances, counted = suite.texts(), defaultdict(list), defaultdict(list), defaultdict(list)
+    for sample in suite.samples():
+        reply = blind_to_subjects(render(sample, texts))
+        kind = sample.task, str(sample.facets["asked"])
+        chances[kind].append(sample.chance)
+        if kind[1] == "number":
+            counted[kind].append((int(reply), int(sample.targets[0].removeprefix("Answer: "))))
+        elif reply:
+            scores[kind].append(get_task(sample.task).score(f"Answer: {reply}", sample).value or 0.0)
+    for kind, pairs in counted.items():
+        scores[kind] = max(
+            ([DECAY ** abs(total - less - answer) for total, answer in pairs] for less in range(30)), key=mean
+        )
+    for kind, of_kind in scores.items():
+        assert mean(of_kind) < mean(chances[kind]) + 0.12, kind
+    for name in names:
+        of_task = [score for kind, of_kind in scores.items() if kind[0] == name for score in of_kind]
+        assert mean(of_task) < mean(chance for kind in scores if kind[0] == name for chance in chances[kind]) + 0.05
 
 
 @pytest.mark.slow

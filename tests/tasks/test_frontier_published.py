@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import polars
 import pytest
 
 from engine_calls import configure
@@ -12,6 +13,7 @@ from fathom.benchmarks.aa_lcr import records as aa_lcr
 from fathom.benchmarks.aa_lcr.tasks import verdict_steps, verdict_value
 from fathom.benchmarks.longproc.records import read_page
 from fathom.benchmarks.mrcr.records import read_record
+from fathom.benchmarks.oolong.records import read_synth
 from fathom.documents.corpus.records import BadRowError
 from fathom.score.judge import Case
 from fathom.suites.build import build
@@ -65,6 +67,39 @@ def test_a_prompt_that_is_no_list_of_messages_is_a_bad_row(prompt: str) -> None:
     record = {"prompt": prompt, "answer": "ab", "random_string_to_prepend": "a", "n_needles": 2}
     with pytest.raises(BadRowError, match="message"):
         read_record(record, "here")
+
+
+@pytest.mark.parametrize("answer", ["[]", "spam", "5", "[" * 100_000, "[datetime.date(2024, 2, 31)]"])
+def test_an_answer_of_oolong_that_is_no_list_is_a_bad_row(answer: str) -> None:
+    with pytest.raises(BadRowError, match="answer"):
+        read_synth(oolong_record(answer), "here")
+
+
+def test_a_faulty_record_of_oolong_is_left_out_and_named(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "oolong-synth"
+    folder.mkdir(parents=True)
+    rows = [{**oolong_record(answer), "question": f"What? {answer}"} for answer in ("['spam']", "[]", "[3]")]
+    polars.DataFrame(rows).write_parquet(folder / "test-00000-of-00001.parquet")
+    wanted = configure("oolong_published_synth", data=[str(tmp_path / "data")], lengths=(1024,))
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    assert len(list(suite.samples())) == 2
+    assert any("expected the text of a Python list" in problem for problem in suite.manifest["left_out"])
+
+
+def test_chance_of_published_oolong_is_one_of_its_possible_answers(tmp_path: Path) -> None:
+    data = write_frontier(tmp_path / "data")
+    wanted = configure("oolong_published_synth", data=[str(data)], lengths=(1024,))
+    samples = list(open_suite(build(wanted, tmp_path / "suite").folder).samples())
+    chances = {sample.targets[0]: sample.chance for sample in samples}
+    assert chances["Answer: spam"] == 1 / 2
+    assert chances["Answer: less common than"] == 1 / 3
+    assert chances["Answer: 3"] == 0
+
+
+def oolong_record(answer: str) -> dict[str, object]:
+    """A record of oolong-synth."""
+    about = {"answer_type": "ANSWER_TYPE.LABEL", "task_group": "counting", "num_labels": 2}
+    return {"context_window_text": "Messages.", "question": "What?", "answer": answer, **about}
 
 
 def _encrypted(data: bytes) -> bytes:

@@ -40,7 +40,7 @@ def test_one_command_builds_runs_and_reports_the_selection_and_resumes(
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     words = ["run", "frontier", "--model", "fathom/lexical", "--data", data, "--lengths", "1k,2k", "--items", "2"]
     code, _, errors = call(*words, "--out", tmp_path / "run", "--yes", "--report", page)
-    assert (code, errors) == (0, errors)
+    assert code == 0, errors
     assert "Published records" in page.read_text()
     replies = api.rows(tmp_path / "run")
     assert "requests" in errors
@@ -83,6 +83,37 @@ def test_tasks_whose_records_are_not_given_are_left_out(tmp_path: Path) -> None:
     assert "graphwalks_published_bfs" in built
     assert "mrcr_published_8" not in built
     assert "mrcr_8" in built
+
+
+def test_records_that_were_not_used_are_named_before_the_plan(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = write_frontier(tmp_path / "data", count=2)
+    shutil.rmtree(data / "babilong")
+    words = ["run", "frontier", "--model", "fathom/lexical", "--lengths", "1k", "--items", "1", "--yes"]
+    code, _, errors = call(*words, "--data", data, "--out", tmp_path / "run")
+    assert code == 0, errors
+    assert "babilong_published_qa2" in errors.partition("requests")[0]
+
+
+def test_a_folder_without_a_usable_record_stops_the_run(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "other.jsonl").write_text('{"text": "nothing of the kind"}\n')
+    words = ["run", "frontier", "--model", "fathom/lexical", "--lengths", "1k", "--items", "1", "--yes"]
+    code, _, errors = call(*words, "--data", tmp_path / "data", "--out", tmp_path / "run")
+    assert code == 2, errors
+    assert "has no usable record of frontier" in errors
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_report_that_would_be_no_page_is_refused_before_the_run(call: Call, tmp_path: Path) -> None:
+    code, _, errors = call("run", "x", "--model", "fathom/lexical", "--report", "r.pdf", "--out", tmp_path / "run")
+    assert (code, "a report ends in .html" in errors) == (2, True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_report_of_one_shard_is_refused(call: Call, tmp_path: Path) -> None:

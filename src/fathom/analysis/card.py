@@ -29,6 +29,8 @@ from fathom.storage.foreign import open_regular
 from fathom.tokens.length import parse_length
 from fathom.types import FathomError
 
+JUDGE = "judge "
+"""What the grader of a judged reply begins with."""
 Kind: TypeAlias = Literal["measured", "printed"]
 WITHIN = 1.0
 """Standard errors by which a reproduced score may differ."""
@@ -208,6 +210,7 @@ def _measured(suite: str, rule: str, point: CurvePoint, rows: pl.DataFrame, how:
     own = own if point.task == ALL else own.filter(pl.col("task") == point.task)
     graders = [grader for grader in own["grader"].unique(maintain_order=True) if grader]
     scorer = ", ".join([*graders, f"rule {rule}"]) if len(graders) <= 2 else f"scorers of its tasks, rule {rule}"
+    judges = sorted({grader.removeprefix(JUDGE).rpartition(" (")[0] for grader in graders if grader.startswith(JUDGE)})
     cost = own["cost"].fill_nan(None).drop_nulls()
     return CardRow(
         kind="measured",
@@ -218,7 +221,12 @@ def _measured(suite: str, rule: str, point: CurvePoint, rows: pl.DataFrame, how:
         interval=point.interval,
         n=point.items,
         cost=float(cost.sum()) if len(cost) else None,
-        how=replace(how, scorer=scorer, note="; ".join(filter(None, (how.note, point.gap)))),
+        how=replace(
+            how,
+            scorer=scorer,
+            judge=", ".join(judges) or how.judge,
+            note="; ".join(filter(None, (how.note, point.gap))),
+        ),
         faulty=int(own["faulty"].sum()),
     )
 

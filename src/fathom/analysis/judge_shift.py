@@ -1,7 +1,8 @@
 """How much a score moves with the judge: a second judge, or a second prompt, on a random sample of the replies.
 
 The second judge scores a sample of the replies that the first has scored (``fathom judge --second``). The shift is its
-mean score minus that of the first on the same replies; as the sample is random, the whole score would move as much.
+mean score minus that of the first on the same replies; as the sample is random, this is expected
+of the score of all judged replies; replies that need no judge do not move.
 Agreement is Fleiss' kappa of right (0.5 or more) and wrong.
 """
 

@@ -82,16 +82,25 @@ def main(line: BuildOptions) -> None:
     made = built.manifest
     state = "" if built.fresh else "already built, "
     print(f"{built.folder}: {state}{several(sum(made['samples'].values()), 'sample')}")
+    for note in notes_of(made):
+        tell_below(note)
+    if not line.quiet:
+        tell_next("run", built.folder, "--model", "PROVIDER/NAME")
+
+
+def notes_of(made: Mapping[str, Any]) -> list[str]:
+    """What the reader of a build must know.
+
+    Args:
+        made: Its manifest.
+    """
     left_out = _left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])
     counts = [
         f"{file['corpus']}: {several(file['read'], 'file')} read, {file['missed']:,} not read"
         for file in made.get("files_of_corpus", ())
         if file["missed"]
     ]
-    for note in [*made["notes"], *_worthwhile(made.get("shortcuts", ())), *counts, *left_out, *made.get("unread", ())]:
-        tell_below(note)
-    if not line.quiet:
-        tell_next("run", built.folder, "--model", "PROVIDER/NAME")
+    return [*made["notes"], *_worthwhile(made.get("shortcuts", ())), *counts, *left_out, *made.get("unread", ())]
 
 
 def _worthwhile(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:

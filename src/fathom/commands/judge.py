@@ -63,6 +63,7 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
 
     With --engine ray each run is judged in a task of its own; all machines need the run folders.
     """
+    from fathom.models.embedding_judge import judge_kind
     from fathom.run import judge
     from fathom.run.session import not_watched
 
@@ -71,6 +72,13 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
         if options.second is not None:
             raise FathomError("`second` judges in this process: repeat the command without `engine`")
         return _judged_on(engine, options, settings)
+    if options.second is not None:
+        if options.second != "none" and judge_kind(options.second) != judge_kind(options.model):
+            raise FathomError(
+                f"`second` {options.second}: is no judge of the same kind as {options.model}; models of embeddings and "
+                "chat models judge different tasks"
+            )
+        check_judge(options.second, options.second_base_url or _address_of_first(options))
     summaries: list[JudgeSummary] = []
     for folder in paths_of(options.runs):
         summaries.append(
@@ -91,14 +99,17 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
     return tuple(summaries)
 
 
+def _address_of_first(options: JudgeOptions) -> str | None:
+    """The address of the first judge's server, if it is the second one too."""
+    return options.model_base_url if options.second == options.model else None
+
+
 def _judged_again(folder: Path, options: JudgeOptions, settings: JudgeSettings) -> "JudgeSummary":
     from fathom.run import JudgeCallbacks, Second, judge_second
     from fathom.run.session import not_watched
 
     assert options.second is not None
-    base_url = options.second_base_url
-    if base_url is None and options.second == options.model:
-        base_url = options.model_base_url
+    base_url = options.second_base_url or _address_of_first(options)
     second = Second(options.second, base_url, options.second_sample, options.second_seed)
     callbacks = JudgeCallbacks(options.confirm, options.progress, options.tell, options.watch or not_watched)
     return judge_second(folder, options.model, second, settings, callbacks)
@@ -113,14 +124,14 @@ def _judged_on(engine: "Engine", options: JudgeOptions, settings: JudgeSettings)
     if confirm is not None:
         for folder in folders:
             answers: list[bool] = []
-            seen = judge(folder, options.model, settings, confirm=partial(_heard, confirm, answers))
+            seen = judge(folder, options.model, settings, confirm=partial(_answer_only, confirm, answers))
             if answers == [False]:
                 return (seen,)
     units = {str(folder): folder.resolve() for folder in folders}
     return tuple(run_units(units, partial(_judged, options.model, settings), workers=engine))
 
 
-def _heard(confirm: "Callable[[JudgePlan], bool]", answers: list[bool], plan: "JudgePlan") -> bool:
+def _answer_only(confirm: "Callable[[JudgePlan], bool]", answers: list[bool], plan: "JudgePlan") -> bool:
     """Ask whether to judge, remember the answer, and start nothing here."""
     answers.append(confirm(plan))
     return False

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -257,7 +257,7 @@ def _run_shards(options: RunOptions) -> "RunSummary":
 
 def _suite(options: RunOptions) -> tuple[Path, str]:
     """The folder of the suite, which is built first where there is none, and its name for run folders."""
-    from fathom.commands.build import build
+    from fathom.commands.build import build, notes_of
     from fathom.plugins.names import folder_name
     from fathom.suites.suitefile import is_suite
 
@@ -273,8 +273,23 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     asked = {name: value for name, value in wanted.items() if value or name != "data"}  # earlier versions had no `data`
     key = hashlib.sha256(json.dumps([target, asked], sort_keys=True, default=str).encode()).hexdigest()[:8]
     folder = Path("builds") / f"{folder_name(target)}-{key}"
-    build(target, folder, force=True, progress=options.building, **wanted)
+    made = build(target, folder, force=True, progress=options.building, **wanted).manifest
+    notes = notes_of(made)
+    if (tell := options.tell) is not None:
+        for note in notes:
+            tell(note)
+    if options.data and _lacks_records(target, made["tasks"]):
+        raise FathomError(f"`data` has no usable record of {target}: {'; '.join(notes) or 'see its manifest.json'}")
     return folder, folder_name(target)
+
+
+def _lacks_records(target: str, built: Collection[str]) -> bool:
+    """Whether a suite has tasks of published records, of which none was built."""
+    from fathom.suites.registry import suites, tasks
+
+    known, named = tasks(), suites().get(target)
+    of_records = {name for name in (named.tasks if named else ()) if known[name].gold == ("record",)}
+    return bool(of_records) and of_records.isdisjoint(built)
 
 
 def main(line: RunOptions) -> int:
@@ -294,6 +309,8 @@ def main(line: RunOptions) -> int:
         raise FathomError(f"`judge`: replies are judged {later} judge`")
     if line.report is not None and (line.shard or line.engine):
         raise FathomError(f"`report`: replies are reported {later} report`")
+    if line.report is not None:
+        _check_report(line.report)
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     panel = None if line.quiet else Panel(line.model, judge)
@@ -317,6 +334,19 @@ def main(line: RunOptions) -> int:
     if line.report is not None and not code and summary.progress is not None:
         _write_report(line.report, summary.folder, line)
     return code
+
+
+def _check_report(out: Path) -> None:
+    """Make sure that a report can have this name, before anything is asked.
+
+    Raises:
+        FathomError: It ends in something else than a report does.
+    """
+    from fathom.commands.report import SUFFIXES
+
+    known = (".html", ".htm", *SUFFIXES)
+    if out.suffix not in known:
+        raise FathomError(f"`report` {out}: a report ends in {', '.join(known)}")
 
 
 def _write_report(out: Path, run: Path, line: RunOptions) -> None:

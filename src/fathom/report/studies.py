@@ -42,7 +42,8 @@ ABOUT_BEST = (
 )
 ABOUT_SHIFT = (
     "Mean scores in percent by both judges on a random sample of the replies, and what the second one changes, in "
-    "percentage points and paired by item, with 95% intervals. The score of all replies would move as much."
+    "percentage points and paired by item, with 95% intervals. The score of all judged replies is expected to move as "
+    "much."
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fathom.models.embedding_judge import judge_kind
 from fathom.plugins.extras import MissingLibraryError
-from fathom.runfile.judgements import SECOND, Judgement, case_key, case_of, judgements, judges
+from fathom.runfile.judgements import SECONDS, Judgement, case_key, case_of, first_and_second, judgements, judges
 from fathom.runfile.store import StoredReply
 from fathom.score.checks import checked_score
 from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
@@ -41,7 +41,7 @@ class Judged:
     @property
     def kind(self) -> JudgeKind:
         """The kind of judge, which determines its rubrics."""
-        return judge_kind(self.name)
+        return judge_kind(first_and_second(self.name)[1] if self.name.startswith(SECONDS) else self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
     """
     if judge == NO_JUDGE:
         return ()
-    if judge is not None and judge.startswith(SECOND):
+    if judge is not None and judge.startswith(SECONDS):
         return (judge,)
     available = sorted({name for folder in folders for name in judges(folder)})
     chosen: dict[JudgeKind, str] = {}

@@ -20,7 +20,7 @@ from fathom.printing import readable, several
 from fathom.run.cases.model import CaseModel, case_settings, open_case_client
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCases
 from fathom.run.session import not_watched
-from fathom.runfile.judgements import SECOND, Spent, case_key, case_of, hashed
+from fathom.runfile.judgements import SECOND, SECOND_PROMPT, SECONDS, THEN, Spent, case_key, case_of, hashed
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.settings import JudgeSettings
 from fathom.runfile.store import replies
@@ -62,8 +62,9 @@ class JudgeSummary:
             return f"{self.folder}: stopped: {self.stopped}"
         spent = self.spent
         unknown = f" and {several(spent.unpriced, 'request')} of unknown price" if spent.cost and spent.unpriced else ""
+        by = f" by {self.judge}" if self.judge.startswith(SECONDS) else ""
         return (
-            f"{self.folder}: {self.judged:,} judged, {self.unreadable:,} unreadable, {self.missing:,} missing; the "
+            f"{self.folder}: {self.judged:,} judged{by}, {self.unreadable:,} unreadable, {self.missing:,} missing; the "
             f"judge read {spent.tokens_in:,} and wrote {spent.tokens_out:,} tokens, {shown_cost(spent.cost)}{unknown}"
         )
 
@@ -78,7 +79,7 @@ class JudgeCallbacks:
     watch: Callable[[Path, int], AbstractContextManager[None]] = not_watched
 
 
-NOBODY = JudgeCallbacks()
+NO_CALLBACKS = JudgeCallbacks()
 
 
 def judge(
@@ -140,7 +141,7 @@ class Second:
 
 
 def judge_second(
-    run: Path, model: str, second: Second, settings: JudgeSettings, callbacks: JudgeCallbacks = NOBODY
+    run: Path, model: str, second: Second, settings: JudgeSettings, callbacks: JudgeCallbacks = NO_CALLBACKS
 ) -> JudgeSummary:
     """Have a second judge score a random sample of the replies that the first has judged.
 
@@ -170,18 +171,19 @@ def judge_second(
         raise FathomError(f"{folder}: judge {first.name} has judged no reply of it; judge the run with it first")
     order = sorted(cases, key=lambda key: hashed(f"{second.seed} {key}"))
     chosen = [cases[key] for key in order[: second.sample]]
-    judge = _opened(folder, second.model, replace(settings, model_base_url=second.base_url), SECOND)
-    if judge.name == f"{SECOND}{first.name}":
-        return _judged(judge, ((with_second_prompt(rubric), case) for rubric, case in chosen), callbacks)
-    return _judged(judge, chosen, callbacks)
+    judge = _opened(folder, second.model, replace(settings, model_base_url=second.base_url))
+    if judge.name == first.name:
+        prompted = ((with_second_prompt(rubric), case) for rubric, case in chosen)
+        return _judged(replace(judge, prefix=SECOND_PROMPT), prompted, callbacks)
+    return _judged(replace(judge, prefix=f"{SECOND}{first.name}{THEN}"), chosen, callbacks)
 
 
-def _opened(folder: Path, model: str, settings: JudgeSettings, prefix: str = "") -> CaseModel:
+def _opened(folder: Path, model: str, settings: JudgeSettings) -> CaseModel:
     manifest = read_manifest(folder)
     loading.use_again(manifest["suite"].get("plugins"), folder)
     _check_judge(model, settings.model_base_url)
     asked = case_settings(model, settings, settings.model_base_url)
-    return CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"], prefix=prefix)
+    return CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"])
 
 
 def _judged(

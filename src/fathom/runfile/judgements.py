@@ -28,8 +28,10 @@ from fathom.storage.versions import fathom_version
 from fathom.types import Reply
 
 FILE = "judgements.sqlite"
-SECOND = "second:"
-"""What the names of second judges begin with: they judge a sample, and never score rows by themselves."""
+SECOND, SECOND_PROMPT, THEN = "second:", "second-prompt:", " then "
+"""What the names of second judges begin with (``second:FIRST then MODEL``, ``second-prompt:MODEL``): they judge a
+sample, and never score rows by themselves."""
+SECONDS = (SECOND, SECOND_PROMPT)
 
 # A judge's reply is used until it proves unparsable; retired ones stay in the file for their cost.
 _SCHEMA = """
@@ -154,7 +156,7 @@ def judges(folder: Path) -> tuple[str, ...]:
     Raises:
         FathomError: The file is damaged.
     """
-    return tuple(name for name in _names(folder) if not name.startswith(SECOND))
+    return tuple(name for name in _names(folder) if not name.startswith(SECONDS))
 
 
 def second_judges(folder: Path) -> tuple[str, ...]:
@@ -163,7 +165,15 @@ def second_judges(folder: Path) -> tuple[str, ...]:
     Raises:
         FathomError: The file is damaged.
     """
-    return tuple(name for name in _names(folder) if name.startswith(SECOND))
+    return tuple(name for name in _names(folder) if name.startswith(SECONDS))
+
+
+def first_and_second(name: str) -> tuple[str, str]:
+    """The judge whose sample a second judge scores ("" if its name does not say so), and the model that scores it."""
+    if name.startswith(SECOND_PROMPT):
+        return (model := name.removeprefix(SECOND_PROMPT)), model
+    first, then, model = name.removeprefix(SECOND).partition(THEN)
+    return (first, model) if then else ("", first)
 
 
 def _names(folder: Path) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from fathom.score.registry import ScoringRow
-from fathom.score.released import Answer, Corrected, Released, metric
+from fathom.score.released import Answer, Corrected, Released, RowError, metric
 from fathom.score.text import bag_f1
 
 _QUOTED = re.compile(r"([a-zA-Z0-9])'([a-zA-Z0-9])")
@@ -164,6 +164,8 @@ def _sql(reply: Any, gold: Any, row: ScoringRow) -> Answer:
 def _strict_sql(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
     if not isinstance(gold, list) or not gold:
         return None
+    if not all(isinstance(cells, list | tuple) for cells in gold):
+        raise RowError("the gold answer is no list of rows")
     given = last_list(reply)
     if given and not all(isinstance(cells, list | tuple) for cells in given):
         given = [given]
@@ -186,6 +188,11 @@ def _normalised(values: Any) -> list[str]:
     return [normal(value) for value in values]
 
 
+def _of_any(read: Read) -> Read:
+    """The same reader, of answers that need not be texts."""
+    return _texts if read is _normalised else read
+
+
 def _official(read_gold: Read, read: Read, grade: Grade) -> Released:
     def compute(reply: Any, gold: Any, row: ScoringRow) -> Answer:
         golds, given = read_gold(gold), extracted(reply)
@@ -200,9 +207,27 @@ def _strict(read_gold: Read, read: Read, grade: Grade) -> Corrected:
         if not isinstance(gold, list) or not gold:
             return None
         given = last_list(reply)
-        return grade(read_gold(gold), read(given or [])) or 0.0, given is not None, str(given)
+        return grade(_checked(read_gold, gold), read(given or [])) or 0.0, given is not None, str(given)
 
     return compute
+
+
+def _checked(read_gold: Read, gold: list[Any]) -> list[str]:
+    """Gold answers of the form that a metric reads.
+
+    Raises:
+        RowError: They have another form.
+    """
+    try:
+        answers = gold[0] if read_gold is _turn else gold
+        if read_gold is not _ids and not (isinstance(answers, list) and all(isinstance(each, str) for each in answers)):
+            raise RowError("the gold answers are no list of texts")
+        golds = read_gold(gold)
+    except (ValueError, TypeError, LookupError) as error:
+        raise RowError(str(error)) from None
+    if not golds:
+        raise RowError("there is no gold answer in the list")
+    return golds
 
 
 def _turn(gold: Any) -> list[str]:
@@ -229,7 +254,7 @@ _ANSWERS: tuple[tuple[str, Read, Read, Grade, Grade, str], ...] = (
 )
 METRICS = (
     *(
-        metric("loft", name, _official(golds, read, official), _strict(golds, read, strict), description)
+        metric("loft", name, _official(golds, read, official), _strict(golds, _of_any(read), strict), description)
         for name, golds, read, official, strict, description in (*_RETRIEVAL, *_ANSWERS)
     ),
     metric("loft", "sql_exec_acc", _sql, _strict_sql, "whether the rows of a table are the gold ones"),

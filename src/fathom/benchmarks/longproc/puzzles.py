@@ -76,14 +76,14 @@ def beliefs(
     return story
 
 
-class Sums(NamedTuple):
+class Puzzle(NamedTuple):
     """Four numbers, and one that they make."""
 
     numbers: tuple[int, ...]
     target: int
 
 
-def sums(rng: Random) -> Sums:
+def sums(rng: Random) -> Puzzle:
     """Numbers and a target that ``solution`` reaches."""
     while True:
         numbers = tuple(rng.choices(NUMBERS, k=4))
@@ -92,7 +92,7 @@ def sums(rng: Random) -> Sums:
             first, second = (left.pop(rng.randrange(len(left))) for _ in range(2))
             left.append(rng.choice([result for _, result in results(first, second)]))
         if left[0] in TARGETS:
-            return Sums(numbers, left[0])
+            return Puzzle(numbers, left[0])
 
 
 def results(first: int, second: int) -> Iterator[tuple[str, int]]:

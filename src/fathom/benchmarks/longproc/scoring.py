@@ -7,8 +7,9 @@ countdown evaluates the reply as Python. Here its arithmetic is read instead (``
 evaluation raises. Nothing of a reply is ever run, so that ``pseudo_to_code``, which compiles it, has no metric.
 
 ``strict`` ignores thoughts; the partial accuracy of routes, beliefs and searches is the share of lines that are right
-before the first wrong one, of a result that is not wholly right never 1; equations that cannot be read are wrong;
-cities may have several words.
+before the first wrong one, of a result that is not wholly right never 1; the last pair of tags counts; punctuation and
+the width of signs do not; equations that cannot be read, or whose result is not from 1 to 2000, are wrong; cities may
+have several words.
 """
 
 import ast
@@ -16,9 +17,11 @@ import csv
 import json
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from fathom.benchmarks.longproc.puzzles import HIGHEST
 from fathom.score.registry import ScoringRow
 from fathom.score.released import Answer, Corrected, Released, RowError, metric, one_gold
 from fathom.score.text import official_words
@@ -29,6 +32,7 @@ _NOISE = re.compile(
 _TSV = re.compile(r"```tsv([\s\S]*)```")
 _PUNCTUATION = str.maketrans("", "", "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SEARCH, _TRACE = "# Search Procedure", "Now we have found the target"
+NO_SEARCH = "the row lacks the gold search: extra.reference_output"
 _PLAN_REQUEST, _PROCEDURE = "Output the plan in the required format:", "<Solving Procedure>"
 _OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -46,6 +50,19 @@ def tagged(reply: str, tag: str) -> str | None:
     """The text between the first of two marks, or None."""
     start, end = reply.find(f"<{tag}>"), reply.find(f"</{tag}>")
     return None if -1 in (start, end) else reply[start + len(tag) + 2 : end].strip()
+
+
+def last_tagged(reply: str, tag: str) -> str | None:
+    """The text between the last two marks that are a pair, or None."""
+    end = reply.rfind(f"</{tag}>")
+    start = reply.rfind(f"<{tag}>", 0, max(end, 0))
+    return None if start == -1 else reply[start + len(tag) + 2 : end].strip()
+
+
+def _bare(text: str) -> str:
+    """A text in the forms of Unicode that count as the same, without punctuation of any script."""
+    kept = (sign for sign in unicodedata.normalize("NFKC", text) if not unicodedata.category(sign).startswith("P"))
+    return " ".join("".join(kept).split())
 
 
 def _first_wrong(
@@ -79,8 +96,8 @@ def _route(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float, str | 
 
 
 def _strict_route(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
-    route = tagged(reply, "Route")
-    lines, golds = (_lines(text or "") for text in (route, one_gold(gold)))
+    route = last_tagged(reply, "Route")
+    lines, golds = (list(map(_bare, _lines(text or ""))) for text in (route, one_gold(gold)))
     return float(lines == golds), _prefix(lines, golds), route
 
 
@@ -100,6 +117,12 @@ def _beliefs(text: str, lines: Callable[[str], Sequence[str]]) -> list[str]:
     return [belief for line in lines(text) if line.startswith("-") and (belief := _belief(line))]
 
 
+def _strict_beliefs(text: str) -> list[str]:
+    lines = _lines(unicodedata.normalize("NFKC", text))
+    plain = (f"-{_bare(line.split('-', 1)[1])}" for line in lines if line.startswith("-"))
+    return [belief for line in plain if (belief := _belief(line))]
+
+
 def _bullets(text: str) -> Sequence[str]:
     """The lines of a text that are bullets, cut as the released code does: only the first may be indented."""
     return "\n".join(line for line in text.splitlines() if line.strip().startswith("-")).strip().split("\n")
@@ -114,7 +137,7 @@ def _tom(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float, str | No
 
 
 def _strict_tom(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
-    beliefs, golds = (_beliefs(text, _lines) for text in (reply, one_gold(gold)))
+    beliefs, golds = (_strict_beliefs(text) for text in (reply, one_gold(gold)))
     return float(bool(golds) and beliefs == golds), _prefix(beliefs, golds), str(len(beliefs)) if beliefs else None
 
 
@@ -168,8 +191,15 @@ def _equation(line: str) -> tuple[bool, int, int, int] | None:
     return value == int(right), int(first), int(second), int(right)
 
 
-def _solved(nums: Sequence[int], target: int, solution: str) -> bool:
-    """Whether three equations use every number once and end in the target."""
+def _solved(nums: Sequence[int], target: int, solution: str, largest: int | None = None) -> bool:
+    """Whether three equations use every number once and end in the target.
+
+    Args:
+        nums: The numbers.
+        target: The target.
+        solution: The equations.
+        largest: Every result is positive and at most this; None for any result.
+    """
     left, lines = list(nums), solution.split("\n")
     if len(lines) != 3:
         return False
@@ -179,6 +209,8 @@ def _solved(nums: Sequence[int], target: int, solution: str) -> bool:
         except ValueError:
             return False
         if equation is None or not equation[0]:
+            return False
+        if largest is not None and not 0 < equation[3] <= largest:
             return False
         for used in equation[1:3]:
             if used not in left:
@@ -228,9 +260,9 @@ def _countdown(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float, st
 
 
 def _strict_countdown(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
-    solution, (nums, target) = tagged(reply, "Solution"), _numbers(row)
+    solution, (nums, target) = last_tagged(reply, "Solution"), _numbers(row)
     try:
-        right = solution is not None and _solved(nums, target, "\n".join(_lines(solution)))
+        right = solution is not None and _solved(nums, target, "\n".join(_lines(solution)), HIGHEST)
     except (ArithmeticError, MemoryError, NameError, RecursionError, SyntaxError, TypeError, ValueError):
         right = False
     searches = None if right else _searches(reply, gold)
@@ -267,7 +299,11 @@ def _travelled(plan: str | None, row: ScoringRow, city: str) -> float:
     if plan is None:
         return 0.0
     names = [name for name in str(row.extra["ground_truth_cities"]).split("**") if name]
-    days = [int(number) for number in str(row.extra["ground_truth_durations"]).split("**") if number]
+    stated = [number for number in str(row.extra["ground_truth_durations"]).split("**") if number]
+    try:
+        days = list(map(int, stated))
+    except ValueError as error:
+        raise RowError(f"extra.ground_truth_durations: {error}") from None
     wanted = list(zip(names, days, strict=False))
     return float(_stays(plan, city)[: len(names)] == wanted)
 
@@ -285,19 +321,27 @@ def _procedure(gold: Any, row: ScoringRow) -> str:
     return str(row.extra.get("reference_output") or one_gold(gold))
 
 
-def _travel(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
+def _lacks_search(gold: Any, row: ScoringRow) -> bool:
+    return bool(text := _procedure(gold, row).strip()) and _PROCEDURE not in text
+
+
+def _travel(reply: Any, gold: Any, row: ScoringRow) -> tuple[float, float | None, str | None]:
     plan = tagged(reply, "Plan")
     if _travelled(plan, row, r"\w+"):
         return 1.0, 1.0, plan
+    if _lacks_search(gold, row):
+        return 0.0, None, plan
     lines, golds = _planned(reply), _planned(_procedure(gold, row))
     wrong = _first_wrong(lines, golds, lambda line, expected: expected in line)
     return 0.0, max(0, min(len(lines), len(golds)) - 1 if wrong is None else wrong) / len(golds), plan
 
 
-def _strict_travel(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float, str | None]:
-    plan = tagged(reply, "Plan")
+def _strict_travel(reply: str, gold: Any, row: ScoringRow) -> tuple[float, float | None, str | None]:
+    plan = last_tagged(reply, "Plan")
     if _travelled(plan, row, r"[\w'’. -]+?(?=[.,;]|$| to )"):
         return 1.0, 1.0, plan
+    if _lacks_search(gold, row):
+        return 0.0, None, plan
     golds = _planned(_procedure(gold, row))
     if not golds:
         raise RowError("the gold procedure is empty")
@@ -337,12 +381,15 @@ def _tsv(reply: Any, gold: Any, row: ScoringRow) -> Answer:
     return 2 * recall * precision / (recall + precision) if recall + precision else 0.0, True, f"{len(rows)} rows"
 
 
-Both: TypeAlias = Callable[[Any, Any, ScoringRow], tuple[float, float, "str | None"]]
+Both: TypeAlias = Callable[[Any, Any, ScoringRow], tuple[float, "float | None", "str | None"]]
+"""Whether the result is right, how far it is (None if the row does not say what is right), and the result."""
 
 
 def _official(compute: Both, *, partial: bool) -> Released:
     def score(reply: Any, gold: Any, row: ScoringRow) -> Answer:
         whole, part, answer = compute(reply, gold, row)
+        if partial and part is None:
+            raise RowError(NO_SEARCH)
         return part if partial else whole, answer is not None, answer
 
     return score
@@ -353,6 +400,8 @@ def _strict(compute: Both, *, partial: bool) -> Corrected:
         if not isinstance(one_gold(gold), str):
             return None
         whole, part, answer = compute(reply, gold, row)
+        if partial and part is None:
+            raise RowError(NO_SEARCH)
         return part if partial else whole, answer is not None, answer
 
     return score

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from fathom.benchmarks.longproc.puzzles import Link, Step, Sums, beliefs, links, solution, sums
+from fathom.benchmarks.longproc.puzzles import Link, Puzzle, Step, beliefs, links, solution, sums
 from fathom.benchmarks.ruler.tasks import coined
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
@@ -171,7 +171,7 @@ def plan_countdown(draw: Draw) -> Plan:
     equations = solution(asked.numbers, asked.target)
     assert equations is not None
 
-    def piece(key: str, puzzle: Sums, place: float) -> Piece:
+    def piece(key: str, puzzle: Puzzle, place: float) -> Piece:
         numbers = ", ".join(map(str, puzzle.numbers))
         return Piece((prompts["puzzle"].format(key=key, numbers=numbers, target=puzzle.target),), place)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 
 from fathom.benchmarks.oolong.records import REAL, SYNTH
-from fathom.benchmarks.oolong.scoring import gold_value
+from fathom.benchmarks.oolong.scoring import COMPARISONS, gold_value
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
 from fathom.suites.tasks.published import Published, asking
@@ -23,12 +23,23 @@ def _reply(record: Document, dataset: str) -> str:
     return f"Answer: {value.date() if isinstance(value, datetime) else value}"
 
 
+def _chance(record: Document, dataset: str) -> float:
+    """The share of one answer of those that are possible; 0 where their number is not known."""
+    kind = str(record.meta.get("answer_type"))
+    if dataset == REAL:
+        return 0.0
+    if any(text in str(record.meta["answer"]) for text in COMPARISONS):
+        return 1 / len(COMPARISONS)
+    labels = record.meta.get("num_labels")
+    return 1 / int(str(labels)) if kind.endswith("LABEL") and labels else 0.0
+
+
 def _ending(record: Document, dataset: str) -> Ending:
     kind = record.meta.get("answer_type")
     return Ending(
         f"\n\n{record.meta['question']}",
         (_reply(record, dataset),),
-        chance=0.0,
+        chance=_chance(record, dataset),
         facets={"group": str(record.meta["group"]), "form": FORM},
         inputs={GOLD: json.dumps(record.meta["answer"]), **({"answer_type": kind} if isinstance(kind, str) else {})},
         asked=str(record.meta["question"]),

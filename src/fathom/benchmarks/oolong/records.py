@@ -5,7 +5,8 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from fathom.documents.corpus.records import typed
+from fathom.benchmarks.oolong.scoring import gold_value
+from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
 from fathom.documents.sources.source import Shape, Source
 from fathom.storage.schema import FILLED
@@ -25,6 +26,7 @@ class Synth(TypedDict):
     task_group: Filled
     dataset: NotRequired[str]
     context_window_text_with_labels: NotRequired[Any]
+    num_labels: NotRequired[Any]
 
 
 class Real(TypedDict):
@@ -46,7 +48,14 @@ def read_synth(record: Mapping[str, object], where: str) -> Document:
         BadRowError: A field is missing or has another form.
     """
     fields = typed(Synth, record)
+    try:
+        gold_value(fields["answer"].strip())
+    except (ValueError, SyntaxError, TypeError, LookupError, MemoryError, RecursionError):
+        raise BadRowError(f"answer = {fields['answer'][:40]!r}, expected the text of a Python list") from None
+    labels = record.get("num_labels")
     facets = {"group": fields["task_group"], "answer_type": fields["answer_type"], "texts": fields.get("dataset", "")}
+    if isinstance(labels, int) and labels > 0:
+        facets["num_labels"] = str(labels)
     return _document(where, SYNTH, fields["context_window_text"], fields["question"], fields["answer"], **facets)
 
 

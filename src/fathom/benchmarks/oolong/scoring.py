@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from fathom.score.registry import ScoringRow
-from fathom.score.released import Answer, metric, one_gold
+from fathom.score.released import Answer, RowError, metric, one_gold
 from fathom.score.text import caseless
 
 NUMERIC, DATE = "ANSWER_TYPE.NUMERIC", "ANSWER_TYPE.DATE"
@@ -96,7 +96,7 @@ def _near(answer: str, gold: Any) -> float:
 def _strict_synth(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
     try:
         right = gold_value(one_gold(gold))
-    except (ValueError, SyntaxError, TypeError, IndexError):
+    except (ValueError, SyntaxError, TypeError, LookupError, MemoryError, RecursionError):
         return None
     answer, kind = _last_answer(reply), row.extra.get("answer_type")
     if kind == NUMERIC:
@@ -156,6 +156,8 @@ def _strict_real(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
         number = answer.replace(",", "").strip()
         return _near(number, right), number.lstrip("-").isdigit(), number
     golds, named = ({caseless(item) for item in text.split(",") if item.strip()} for text in (target, answer))
+    if not golds:
+        raise RowError("the gold answer has no item")
     shared = len(golds & named)
     return 2 * shared / (len(golds) + len(named)), bool(named), answer
 

@@ -4,13 +4,15 @@ Bertsch et al. (2025), arXiv:2511.02817. Every message has a date, a user and a 
 ``oolong_counting`` asks about the subjects of two users, ``oolong_timeline`` about one subject on six dates,
 ``oolong_user`` about one subject among six users: how many messages there are of a kind, which kind has most, or
 whether one is more common than another. Messages of the users or dates in question are in every length, so that the
-answer stays; a longer prompt has more messages of other users or dates.
+answer stays; a longer prompt has more messages of other users or dates. Who counts messages without their subjects
+learns nothing: their numbers are the same whatever the answer is.
 
 The score is the released one: a number that is off by d scores 0.75^d. Chance is the share of one answer of those that
 are possible, for numbers what the best constant scores.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import partial
@@ -28,7 +30,7 @@ from fathom.types import Draw, Ending, Plan, Task
 METRIC = "oolong/oolong_synth"
 MESSAGE = 20
 """Fewest tokens of a message."""
-OPTIONS, FEW, BESIDE, USERS = 6, 3, 8, 60
+OPTIONS, USERS = 6, 60
 MOST = 12
 """Largest number that is asked for."""
 FIRST_DAY, DAYS = date(2024, 1, 1), 360
@@ -114,7 +116,7 @@ def asked_of(rng: Random, options: list[str], kind: str) -> Query:
     counts = rng.sample(range(len(options)), len(options))
     answer: str | int
     if kind == "number":
-        counts = [rng.randint(1, MOST), *(rng.randrange(FEW) for _ in options[1:])]
+        counts = [rng.randint(1, MOST), *(rng.randrange(len(options)) for _ in options[1:])]
         answer = counts[0]
     elif kind == "most":
         answer = options[counts.index(max(counts))]
@@ -125,17 +127,26 @@ def asked_of(rng: Random, options: list[str], kind: str) -> Query:
     return Query(kind, tuple(options), tuple(counts), answer)
 
 
+def filled(rng: Random, query: Query) -> tuple[int, ...]:
+    """Counts of the options that add up to the same whatever the answer is, so that it needs the subjects."""
+    if query.kind == "most":
+        return query.counts
+    fixed = query.counts[: 1 if query.kind == "number" else 2]
+    more = Counter(rng.choices(range(len(fixed), len(query.options)), k=2 * MOST - sum(fixed)))
+    return (*fixed, *(more[number] for number in range(len(fixed), len(query.options))))
+
+
 def plan(draw: Draw, group: str) -> Plan:
     """Messages of the users or dates in question among others."""
     rng, language, prompts = draw.rng, draw.resources.language, draw.resources.texts_of(PROMPTS)
-    subjects = list(SUBJECTS[language])
+    kind, subjects = rng.choice(KINDS), list(SUBJECTS[language])
     users = different(lambda: str(rng.randint(10_000, 99_999)), USERS)
     days = [str(FIRST_DAY + timedelta(number)) for number in range(DAYS)]
     subject = rng.choice(subjects)
     near_days = days[(start := rng.randrange(DAYS - OPTIONS)) : start + OPTIONS]
     near_users = users[: 2 if group == "counting" else OPTIONS]
     options = {"counting": subjects, "timeline": near_days, "user": near_users}[group]
-    asked = asked_of(rng, options, rng.choice(KINDS))
+    asked = asked_of(rng, options, kind)
     far_users = users if group == "timeline" else users[len(near_users) :]
     far_days = [day for day in days if day not in near_days] if group == "timeline" else days
 
@@ -146,10 +157,14 @@ def plan(draw: Draw, group: str) -> Plan:
             return Message(option, rng.choice(users), subject)
         return Message(rng.choice(days), option, subject)
 
-    core = [of(option) for option, count in zip(asked.options, asked.counts, strict=True) for _ in range(count)]
-    if group != "counting":  # messages about other subjects
+    counts = filled(rng, asked) if group == "counting" else asked.counts
+    core = [of(option) for option, count in zip(asked.options, counts, strict=True) for _ in range(count)]
+    if group != "counting":
+        # With messages about other subjects, every option has as many whatever the answer is.
         others = [other for other in subjects if other != subject]
-        core += [of(rng.choice(options))._replace(subject=rng.choice(others)) for _ in range(BESIDE)]
+        in_all = [MOST if asked.kind == "number" and not place else OPTIONS - 1 for place in range(OPTIONS)]
+        for option, count, total in zip(asked.options, counts, in_all, strict=True):
+            core += [of(option)._replace(subject=rng.choice(others)) for _ in range(total - count)]
 
     def piece(message: Message) -> Piece:
         text = rng.choice(SUBJECTS[language][message.subject])

@@ -383,6 +383,7 @@ class SecondJudgeOptions(Json):
     _: KW_ONLY
     seed: Seed = 0
     judge: JudgeOfRows = None
+    tell: Tell = None
 
 
 @study(SecondJudgeOptions, printing("no reply was judged by a second judge (`fathom judge --second`)"))

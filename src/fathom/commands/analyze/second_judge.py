@@ -22,14 +22,16 @@ def shifts_of(sources: Iterable[Path | str] | Path, judge: str | None, seed: int
     from fathom.rows import load
     from fathom.rows.runs import is_run
     from fathom.rows.scoring import choose_judges
-    from fathom.runfile.judgements import SECOND, second_judges
+    from fathom.runfile.judgements import first_and_second, second_judges
 
     results = []
     for folder in filter(is_run, paths_of(sources)):
         if not (seconds := second_judges(folder)):
             continue
-        first, name = load([folder], judge=judge), ", ".join(choose_judges([folder], judge))
+        first, chosen = load([folder], judge=judge), choose_judges([folder], judge)
         for second in seconds:
-            names = name, second.removeprefix(SECOND)
-            results += judge_shift(first, load([folder], judge=second), names, seed=seed)
+            drawn_for, name = first_and_second(second)
+            if drawn_for in ("", *chosen):
+                names = drawn_for or ", ".join(chosen), name
+                results += judge_shift(first, load([folder], judge=second), names, seed=seed)
     return results

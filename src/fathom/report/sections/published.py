@@ -15,8 +15,9 @@ from fathom.types.choices import ALPHA
 
 ABOUT = (
     "Scores in percent with 95% intervals. A generated task asks for the same ability as the published records, over "
-    "texts that no model has seen; its items are the same at every length. The difference, published minus generated, "
-    "is in percentage points and not paired: what knowing the records brings, or their form, or easier items."
+    "texts that are not in the published records; its items are the same at every length. The difference, published "
+    "minus generated, is in percentage points and not paired: what knowing the records brings, or their form, or "
+    "easier items."
 )
 ABOUT_FAULTY = "Mean scores in percent over all replies, and over those to items that are not known to be faulty."
 BESIDE = Measurement(
