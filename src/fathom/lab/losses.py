@@ -139,8 +139,8 @@ async def _score(reader: Reader, texts: Sequence[Text], keep: Callable[[Text, li
             try:
                 keep(text, losses_in(await backend.score(text.text), text))
             except (RequestError, FathomError) as error:
-                told = error.failure.message if isinstance(error, RequestError) else error
-                raise FathomError(f"model {reader.model}: {told}") from error
+                reason = error.failure.message if isinstance(error, RequestError) else error
+                raise FathomError(f"model {reader.model}: {reason}") from error
     finally:
         await backend.close()
 

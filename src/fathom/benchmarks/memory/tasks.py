@@ -201,8 +201,8 @@ def score(reply: str, sample: Sample) -> Score:
     if text is None:
         return Score(0.0, valid=False, grader="value")
     others = json.loads(str(sample.inputs.get(OTHERS, "[]")))
-    said = _EARLIER.sub("", text) or text
-    right = _gives(said, sample.targets, sample.facets.get("kind") == "rule") and not gives_name(said, others)
+    latest = _EARLIER.sub("", text) or text
+    right = _gives(latest, sample.targets, sample.facets.get("kind") == "rule") and not gives_name(latest, others)
     return Score(float(right), valid=True, answer=text, grader="value")
 
 

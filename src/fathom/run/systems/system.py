@@ -148,10 +148,10 @@ def compactions_of(reply: Reply, prompt: SplitPrompt, fact: str, place: float | 
         The number; None without the part.
     """
     text = "".join(unit.heading + unit.text for unit in prompt.units)
-    found = [match.start() for match in re.finditer(re.escape(fact), text)] if fact else []
-    if not found:
+    starts = [match.start() for match in re.finditer(re.escape(fact), text)] if fact else []
+    if not starts:
         return None
-    start = found[-1] if place is None else min(found, key=lambda at: abs(at - place * len(text)))
+    start = starts[-1] if place is None else min(starts, key=lambda at: abs(at - place * len(text)))
     after = len(text) - start - len(fact)
     return sum(after >= rest for rest in reply.compacted)
 
