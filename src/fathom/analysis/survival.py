@@ -108,7 +108,7 @@ class Survival:
     difference_interval: Interval | None
     kept: float | None
     kept_interval: Interval | None
-    compactions: float
+    compactions: float | None
     tokens_in: float | None
     tokens_out: float | None
     cost: float | None
@@ -170,7 +170,7 @@ def survivors(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int 
                 difference_interval=bounds,
                 kept=kept,
                 kept_interval=kept_interval,
-                compactions=float(compactions[known].mean()) if known.any() else 0.0,
+                compactions=float(compactions[known].mean()) if known.any() else None,
                 tokens_in=means[0],
                 tokens_out=means[1],
                 cost=means[2],

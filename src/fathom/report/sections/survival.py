@@ -86,7 +86,10 @@ FIELDS: Fields[Survival] = (
         Column("Kept", help="Share of facts that each compaction keeps, percent"),
         lambda system: Cell(words.percent(system.kept), words.bounds(system.kept_interval)),
     ),
-    (Column("Compactions", help="Mean over facts"), lambda system: Cell(f"{system.compactions:.1f}")),
+    (
+        Column("Compactions", help="Mean over facts"),
+        lambda system: Cell(words.ABSENT if system.compactions is None else f"{system.compactions:.1f}"),
+    ),
     (Column("Tokens in"), lambda system: Cell(words.count(system.tokens_in and round(system.tokens_in)))),
     (Column("Tokens out"), lambda system: Cell(words.count(system.tokens_out and round(system.tokens_out)))),
     (Column("Dollars"), lambda system: Cell(words.ABSENT if system.cost is None else f"{system.cost:.4f}")),

@@ -139,7 +139,10 @@ class Memory:
         """Read and compact, then ask."""
         size, notes = self.sizes(task.room(0))
         if size < MESSAGE:
-            reason = f"the window leaves {size} tokens for the context: give a smaller value of notes"
+            reason = (
+                f"the window leaves {size} tokens for the context, and {MESSAGE} are needed: give a larger window, or "
+                "a smaller value of notes"
+            )
             return Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
         messages = await asyncio.to_thread(messages_of, task)
         if sum(message.tokens for message in messages) <= size and too_long(task, task.prompt.whole, "") is None:
