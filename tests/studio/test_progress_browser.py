@@ -65,6 +65,7 @@ def test_a_rating_by_keyboard(chromium: Browser, place: str) -> None:
         (entry,) = store.notes(topic=RATING)
         assert (entry.person, entry.note.subject, entry.note.body.count("partly")) == ("ed", "s-1", 5)
         assert "0.500" in tab.inner_text("table")
+        tab.wait_for_load_state()  # its script hears the keys
         tab.keyboard.press("g")
         tab.keyboard.press("p")
         tab.wait_for_url(f"{address}/progress")
