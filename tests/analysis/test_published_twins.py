@@ -34,6 +34,7 @@ def test_a_known_difference_is_measured_at_each_length_and_over_them() -> None:
     assert second.published == pytest.approx(second.generated + second.difference)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     rng, missed, alarms = np.random.default_rng(11), 0, 0
     for _ in range(80):

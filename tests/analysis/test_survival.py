@@ -63,6 +63,7 @@ def test_without_compactions_nothing_is_said_of_them() -> None:
     assert not [point for point in survival(to_frame(rows)) if point.by == "compactions"]
 
 
+@pytest.mark.slow
 def test_the_share_that_is_kept_is_covered_as_often_as_its_interval_says() -> None:
     rng, covered, runs = np.random.default_rng(4), 0, 200
     compactions = np.tile(np.arange(8), 40)
@@ -77,6 +78,7 @@ def test_the_share_that_is_kept_is_covered_as_often_as_its_interval_says() -> No
     assert covered >= 0.92 * runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("conversations", "runs"), [(4, 2), (8, 30), (20, 20)])
 def test_intervals_of_differences_hold_for_all_systems_together(conversations: int, runs: int) -> None:
     truth, covered = {"a": 0.9, "b": 0.6, "c": 0.6}, 0
@@ -93,6 +95,7 @@ def test_intervals_of_differences_hold_for_all_systems_together(conversations: i
     assert covered >= 0.9 * runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conversations", [4, 8, 20, 40])
 def test_what_is_kept_has_an_interval_from_40_conversations_on_and_within_0_and_1(conversations: int) -> None:
     compactions = np.tile(np.arange(8), conversations)

@@ -124,6 +124,7 @@ def test_tool_calls_and_results_are_read_in_every_form_and_broken_parts_do_no_ha
     assert text.endswith("Tool: [result] the port is 8123")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".eval", ".json"])
 def test_messages_of_inspect_logs_are_read(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("inspect_ai")

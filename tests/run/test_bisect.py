@@ -150,6 +150,7 @@ def test_a_fault_is_found_and_named_within_200_requests(title: str) -> None:
     assert found.named.next
 
 
+@pytest.mark.slow
 def test_a_fault_of_a_is_one_of_a() -> None:
     found = compared(Fault(window=2048), Fault())
     assert (found.named.fault, found.named.side, found.named.layer) == ("sliding window", "A", "stack")

@@ -165,6 +165,7 @@ def test_a_server_that_hangs_is_given_up() -> None:
     assert "no answer in time" in found.checks[0].found
 
 
+@pytest.mark.slow
 def test_addresses_where_no_server_is() -> None:
     for url, words in {
         "http://127.0.0.1:9/v1": "connection refused",

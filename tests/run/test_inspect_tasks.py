@@ -120,6 +120,7 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
         assert len({sample.metadata["item"] for sample in made.dataset}) == 1
 
 
+@pytest.mark.slow
 def test_a_second_prompt_is_a_conversation_of_its_own(tmp_path: Path) -> None:
     from inspect_ai.model import ModelName, ModelOutput
     from inspect_ai.scorer import Target

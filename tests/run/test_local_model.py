@@ -329,6 +329,7 @@ def test_other_tools_are_told_the_address_and_the_name(gguf: Path) -> None:
     until(lambda: server not in servers())
 
 
+@pytest.mark.slow
 def test_the_command_that_is_printed_works_for_any_file_name(gguf: Path) -> None:
     spaced = gguf.rename(gguf.with_name("my model is at home.gguf"))
     serving = start_program(MAIN, "serve-local", f"local/{spaced}", stdout=subprocess.PIPE)

@@ -138,6 +138,7 @@ def test_parts_halve() -> None:
     assert len(parts_of(10**6)) == 8
 
 
+@pytest.mark.slow
 def test_a_flat_loss_rises_in_few_of_many_runs() -> None:
     """Eight texts with luck of their own, eight parts, 400 models: the part with the least loss is the lucky one."""
     rng = np.random.default_rng(7)

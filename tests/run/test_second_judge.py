@@ -115,6 +115,7 @@ def test_a_second_judge_is_compared_only_with_the_first_whose_sample_it_has(
     assert (other.judge, other.second, other.replies) == ("lab/other", "lab/first", 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", NAMES)
 def test_every_study_runs_from_the_command_line_and_says_what_it_lacks(
     study: str, tmp_path: Path, asked: Callable[..., Judge], call: Call

@@ -155,7 +155,13 @@ def test_somebody_goes_on_after_any_steps_of_any_group(data: st.DataObject, poli
         _, _, sample = edges[data.draw(st.integers(0, len(edges) - 1))]
 
 
-@pytest.mark.parametrize(("policy", "group"), ALL + TOO_FEW)
+@pytest.mark.parametrize(
+    ("policy", "group"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow if len(case[1]) > 4 or case[0] == "four" else ())
+        for case in ALL + TOO_FEW
+    ],
+)
 def test_from_each_reachable_state_somebody_can_go_on_until_it_is_accepted(policy: PolicyName, group: Group) -> None:
     people = staff(policy, group)
     graph = walked(people)

@@ -42,12 +42,14 @@ def prompts(built: BuiltSuite) -> list[tuple[Sample, str]]:
     return [(sample, render(sample, texts)) for sample in built.samples()]
 
 
+@pytest.mark.slow
 def test_a_conversation_has_one_question_of_each_kind_at_every_length(built: BuiltSuite) -> None:
     counts = Counter((sample.item, sample.length, sample.facets["kind"]) for sample in built.samples())
     assert len(counts) == 2 * ITEMS * len(LENGTHS) * len(KINDS)
     assert set(counts.values()) == {1}
 
 
+@pytest.mark.slow
 def test_the_gold_is_right_its_near_misses_and_the_whole_conversation_are_wrong(built: BuiltSuite) -> None:
     for sample, prompt in prompts(built):
         for target in sample.targets:
@@ -103,6 +105,7 @@ def test_the_age_is_the_tokens_between_the_fact_and_the_question(built: BuiltSui
         assert abs(count(rest) - int(sample.facets["age"])) <= 0.02 * sample.length
 
 
+@pytest.mark.slow
 def test_word_matching_finds_what_was_stated_once_and_not_what_was_corrected(built: BuiltSuite) -> None:
     read, right = get_baseline("fathom/lexical"), Counter[str]()
     for sample, prompt in prompts(built):
