@@ -260,6 +260,7 @@ def test_a_panel_shows_scores_on_a_terminal_and_in_a_log(
     text = shown(folder, monkeypatch, terminal=terminal, until="256")
     assert "my-model" in text
     assert "12 of 12 replies (100%)" in text
+    assert "256" in text
 
 
 def test_a_panel_that_cannot_read_the_run_shows_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

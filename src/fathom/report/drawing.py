@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from fathom.report.charts import Labels, Numbers, Series
+from fathom.report.charts import Labels, Layer, Line, Numbers, Points, Records, Rule, Series
 from fathom.report.charts import Names as Names
 from fathom.report.charts import Size as Size
 from fathom.report.charts import Style as Style
@@ -50,6 +50,19 @@ def series_of(names: Sequence[str], field: str = "system", *, columns: int = 0, 
         dashed: Whether lines have the dashes of their style.
     """
     return Series(field=field, styles=styles_of(names), columns=columns, dashed=dashed)
+
+
+def interval_lines(records: Records) -> list[Layer]:
+    """A line through the means of each series, with markers and upright 95% intervals.
+
+    Args:
+        records: With ``at``, ``mean``, ``low`` and ``high``, in the order of ``at``.
+    """
+    return [
+        Rule(records=records, x="at", low="low", high="high", width=1.2, opacity=0.55),
+        Line(records=records, x="at", y="mean"),
+        Points(records=records, x="at", y="mean"),
+    ]
 
 
 def score_axis() -> Numbers:

@@ -10,10 +10,10 @@ from fathom.analysis.recovery import LEAST, UNDEFINED
 from fathom.analysis.steady import Estimate
 from fathom.printing import printable
 from fathom.report import parts, words
-from fathom.report.charts import LayerChart, Line, Numbers, Points, Rule, Series, Size, Style
+from fathom.report.charts import LayerChart, Numbers, Series, Size, Style
 from fathom.report.colours import NAMES, heat_step
 from fathom.report.curves import curve_chart
-from fathom.report.drawing import percents, round_numbers
+from fathom.report.drawing import interval_lines, percents, round_numbers
 from fathom.report.heatmaps import depth_name
 from fathom.report.results import ALL, Measurement, Results, System, grouped, system_of, task_title
 from fathom.report.section import Chart, Panels, Section
@@ -304,11 +304,7 @@ def recovery_lines(
     }
     low, high = min(0.0, *(record["low"] for record in records)), max(1.0, *(record["high"] for record in records))
     return LayerChart(
-        layers=[
-            Rule(records=records, x="at", low="low", high="high", width=1.2, opacity=0.55),
-            Line(records=records, x="at", y="mean"),
-            Points(records=records, x="at", y="mean"),
-        ],
+        layers=interval_lines(records),
         size=size,
         x=axis,
         y=Numbers(low=low, high=high, ticks=percents(round_numbers(low, high, 4)), grid=True, title="Recovered"),

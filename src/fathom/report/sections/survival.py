@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from fathom.analysis import CurvePoint, Survival, SurvivalPoint, survival
 from fathom.printing import printable, several
 from fathom.report import parts, words
-from fathom.report.charts import LayerChart, Line, Numbers, Points, Rule, Size
+from fathom.report.charts import LayerChart, Numbers, Size
 from fathom.report.curves import curve_chart
-from fathom.report.drawing import length_axis, score_axis, series_of
+from fathom.report.drawing import interval_lines, length_axis, score_axis, series_of
 from fathom.report.results import Measurement, Results, System, grouped, system_of
 from fathom.report.section import Chart, Panels, Section
 from fathom.report.table import Cell, Column, Fields, Table, table_of
@@ -171,11 +171,7 @@ def _lines(
         for point, at in sorted(points, key=lambda placed: placed[1])
     ]
     return LayerChart(
-        layers=[
-            Rule(records=records, x="at", low="low", high="high", width=1.2, opacity=0.55),
-            Line(records=records, x="at", y="mean"),
-            Points(records=records, x="at", y="mean"),
-        ],
+        layers=interval_lines(records),
         size=size,
         x=axis,
         y=score_axis(),
