@@ -6,7 +6,8 @@ Measured are the generated corpus, the papers that fill contexts of the suite ``
 A SPEC is a corpus specification, such as ``novels/`` or ``news.jsonl.zst?text=context``. Of each language of it, and of
 each seed of the generated corpus, the first tokens (words and numbers; in Chinese characters and numbers) are measured:
 the share of 5-grams that came before, the size after lzma as a share of the size before, the share of different tokens,
-and numbers per 1,000 tokens. ``--module`` names another module with ``article(seed, language, index)``.
+and numbers per 1,000 tokens. ``--module`` names another module with ``article(seed, language, index)``;
+``--containing`` leaves out documents of the SPECs without a word, to take one kind of several.
 """
 
 import argparse
@@ -67,6 +68,7 @@ def main() -> None:
     parser.add_argument("--module", default="fathom.world.corpus")
     parser.add_argument("--tokens", type=int, default=20_000)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
+    parser.add_argument("--containing", default="")
     chosen = parser.parse_args()
     sources = [
         (f"{chosen.module} {language}, seed {seed}", generated(chosen.module, seed, language))
@@ -77,6 +79,8 @@ def main() -> None:
     for spec in chosen.specs:
         texts: dict[str, list[str]] = {}
         for document in read_corpus(spec).documents:
+            if chosen.containing not in document.text:
+                continue
             skipped = SKIPPED if len(document.text) > 10 * SKIPPED else 0
             texts.setdefault(document.language, []).append(document.text[skipped:])
         name = spec.rstrip("/").rpartition("/")[2]

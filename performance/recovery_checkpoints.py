@@ -10,8 +10,10 @@ one. FOLDER gets the runs, the report and the picture; the same command resumes.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -55,23 +57,43 @@ def samples_of(count: int) -> Iterator[Sample]:
                 )
 
 
-def write_suite(folder: Path, count: int) -> None:
-    """Write the suite, and the file with its task beside it."""
+def write_suite(folder: Path, name: str, samples: Sequence[Sample]) -> None:
+    """Write samples of one task, each of which has its item at several lengths, as the suite of that name."""
     manifest: dict[str, Json] = {
         "fathom": "suite",
-        "suite": "chains",
+        "suite": name,
         "tokenizer": "words",
-        "fingerprint": f"ec0fe4{count:06d}",
+        "fingerprint": hashlib.sha256(repr(samples).encode()).hexdigest()[:12],
         "inputs": {},
     }
-    manifest |= {"notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "tasks": ["chain"]}
+    tasks = Counter(sample.task for sample in samples)
+    lengths = sorted({sample.length or 0 for sample in samples} - {0})
+    manifest |= {"notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "tasks": list(tasks)}
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [])
         with SampleWriter(fresh) as writer:
-            for sample in samples_of(count):
+            for sample in samples:
                 writer.add(sample)
-        counts: dict[str, Json] = {"chain": count * (len(LENGTHS) + 2)}
-        write_manifest(fresh, manifest | {"lengths": list(LENGTHS), "samples": counts})
+        write_manifest(fresh, manifest | {"lengths": list(lengths), "samples": dict(tasks)})
+
+
+def compare(runs: Sequence[Path], names: Sequence[str], lengths: Sequence[int]) -> None:
+    """Print what each step recovers at each length, and what the gate says of every two neighbours."""
+    found = api.analyze_recovery(runs)
+    cells = {(result.step, result.length): result for result in found}  # the mean over tasks comes last
+    for step, name in zip(sorted({step for step, _ in cells if step is not None}), names, strict=True):
+        shown = [
+            f"{100 * part.value:.0f} ({100 * part.interval.low:.0f} to {100 * part.interval.high:.0f})" if part else "-"
+            for part in (cells[step, length].recovery for length in lengths)
+        ]
+        print(f"| {name} | {' | '.join(shown)} |")
+    for (run, name), (other, later) in itertools.pairwise(zip(runs, names, strict=True)):
+        for candidate, baseline, words in (
+            (run, other, f"{name} after {later}"),
+            (other, run, f"{later} after {name}"),
+        ):
+            decided = api.gate(candidate, baseline=baseline, on="recovery")
+            print(f"{words}: {decided.decision}: {decided.reason}")
 
 
 def main() -> None:
@@ -84,7 +106,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "chain.py").write_text(PLUGIN, "utf-8")
     if not is_suite(folder / "suite"):
-        write_suite(folder / "suite", given.items)
+        write_suite(folder / "suite", "chains", list(samples_of(given.items)))
     api.use_plugin(folder / "chain.py")
     runs = []
     for step, window in enumerate(WINDOWS, start=1):
@@ -99,23 +121,9 @@ def main() -> None:
         api.run(folder / "suite", model, runs[-1], step=step, chat_template="never", model_args=arguments)
     if given.window:
         return
-    cells = {(result.step, result.length): result for result in api.analyze_recovery(runs)}
-    for step, window in enumerate(WINDOWS, start=1):
-        parts = [cells[step, length].recovery for length in LENGTHS]
-        shown = [
-            f"{100 * part.value:.0f} ({100 * part.interval.low:.0f} to {100 * part.interval.high:.0f})" if part else "-"
-            for part in parts
-        ]
-        print(f"| {window:,} | {' | '.join(shown)} |")
+    compare(runs, [f"{window:,}" for window in WINDOWS], LENGTHS)
     api.report(runs, folder / "report.html", title="Four windows")
     api.plot(runs, "recovery-steps", out=folder / "steps.svg")
-    for (window, run), (larger, other) in itertools.pairwise(zip(WINDOWS, runs, strict=True)):
-        for candidate, baseline, words in (
-            (run, other, f"{window} after {larger}"),
-            (other, run, f"{larger} after {window}"),
-        ):
-            decided = api.gate(candidate, baseline=baseline, on="recovery")
-            print(f"{words}: {decided.decision}: {decided.reason}")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,13 @@ python performance/world_attacks.py [--items 300] [--train 600] [--tasks T3.2 T8
 For each task and language, in percent with the chance that the items state: the question alone (the option or order
 that a table of words of other seeds prefers, the usual number), the first and the longest option, the most frequent
 option in the context; ``finder``, a naive-Bayes rule that finds the sentence with the evidence by its words, given the
-form of the question, trained on other seeds; ``memory``, the words next to answers in articles of other seeds, and for
-misspellings all words that other seeds lack. Both scripts know the form of the question (which act, which slot), as a
-memory of questions does, but not its names.
+form of the question, trained on other seeds; ``memory``, the words next to answers in articles of other seeds, and of
+wrong builders those that were wrong there; ``heading``, all papers whose heading names the town or district that the
+question names, with all builders in them. Of builders also those that are named once in their town (``once``), those
+named most often there (``often``), those named twice in a paper (``twice``), those that do the same twice in a town
+(``acts``), and those that do not win, are paid and complete in this order (``order``); all builders where there are
+none. Both scripts know the form of the question (which act, which slot), as a memory of questions does, but not its
+names.
 """
 
 import argparse
@@ -23,15 +27,23 @@ from typing import Any
 from fathom.benchmarks.world.tasks import DIALS, asked
 from fathom.score.registry import ScoringRow, get_scorer
 from fathom.world.families import FAMILIES
+from fathom.world.reading import date_in
 from fathom.world.types import Family, Language, Passage, Problem
 from world_solvers import COMPARED, METRICS
 
 FILLERS = 16
+FIRST, LAST = (0, 0, 0), (9999, 0, 0)
+"""Dates before and after all others."""
 BESIDE = {"en": 2, "zh": 3}
 _WORD = {"en": re.compile(r"[A-Za-z]+|[\d,]*\d"), "zh": re.compile(r"[\u4e00-\u9fff]|[\d,]*\d")}
 _NAMED = {"en": re.compile(r"\b[A-Z]\w+|\d+"), "zh": re.compile("..镇|..县|[A-Z]\\d+|\\d+")}
 _LINE = re.compile(r"^([A-G])\. (.+)$", re.MULTILINE)
+_PLACE = re.compile(r"\b[A-Z]\w+(?= district| Gazette|, )|..[镇县]")
 _MARKS = re.compile(r"[A-Z]\d{4}")
+_LINED = re.compile(r"[A-Z]\d{4}: ")
+_ACTS = {"won": re.compile("contract|tender|accepted|承包|中标"), "paid": re.compile("instalment|分期"),
+         "done": re.compile("complet|完工")}  # fmt: skip
+_BUILDER = re.compile(r"[A-Z][a-z]+ & [A-Z][a-z]+|[\u4e00-\u9fff]{2}营造行")
 
 
 @dataclass(frozen=True)
@@ -140,14 +152,58 @@ class Scripts:
         if all(map(_MARKS.fullmatch, item.problem.answers)):
             order = list(dict.fromkeys(place for _, place, _ in self.ranked(item)))
             marks = [item.passages[place].title[:5] for place in order[: round(self.size)]]
+            heading = [p.title[:5] for p in item.passages if any(name in question for name in _PLACE.findall(p.title))]
             lengths = sorted(item.passages, key=lambda passage: -len(passage.text))
-            return {"finder": marks, "longest": [passage.title[:5] for passage in lengths[: round(self.size)]]}
+            most = [passage.title[:5] for passage in lengths[: round(self.size)]]
+            return {"finder": marks, "heading": heading, "longest": most}
         usual = [line for letter in listed for line in self.usual(letter)]
         if item.problem.references:
             return {}
-        seen = self.wrong.keys() | {word for right in self.right.values() for word in right}
+        if _LINED.match(item.problem.answers[0]):
+            return {"question": usual, **self.builders(item)}
+        seen = self.seen()
         new = [word for _, sentence, _ in item.sentences for word in words(sentence, self.language) if word not in seen]
         return {"question": usual, **({"memory": new} if not listed and " + " not in item.problem.answers[0] else {})}
+
+    def seen(self) -> set[str]:
+        return {*self.wrong, *(word for right in self.right.values() for word in right)}
+
+    def builders(self, item: Item) -> dict[str, list[str]]:
+        """Builders in the papers of the district, each with the mark of its paper."""
+        own = {place for place, passage in enumerate(item.passages)
+               if any(name in item.question for name in _PLACE.findall(passage.title))}  # fmt: skip
+        acts = [
+            (place, name, next((act for act, form in _ACTS.items() if form.search(sentence)), ""))
+            for place, sentence, _ in item.sentences
+            if place in own
+            for name in _BUILDER.findall(sentence)
+        ]
+        named = [(place, name) for place, name, _ in acts]
+        # Towns are the first place of a heading, as in "Minutes of the council of Varmark, Dorn district".
+        town = {place: _PLACE.findall(item.passages[place].title)[0] for place in own}
+        times, papers = Counter((town[place], name) for place, name in named), Counter(named)
+        often = Counter((town[place], name, act) for place, name, act in acts if act)
+        most = {at: max(count for (of, _), count in times.items() if of == at) for at, _ in times}
+        found = [(place, _BUILDER.search(s)) for _, place, s in self.ranked(item) if place in own]
+        wrong = {line[7:] for line in self.lines}
+        days = {(town[place], name, act): date_in(item.passages[place].title, self.language)
+                for place, name, act in acts if act}  # fmt: skip
+        late = [(place, name) for place, name, act in acts if act for first, then in pairwise(_ACTS)
+                if days.get((town[place], name, first), FIRST) > days.get((town[place], name, then), LAST)]  # fmt: skip
+        picks = {
+            "heading": named,
+            "once": [(place, name) for place, name in named if times[town[place], name] == 1],
+            "often": [(place, name) for place, name in named if times[town[place], name] == most[town[place]]],
+            "twice": [pair for pair in named if papers[pair] > 1] or named,
+            "acts": [(place, name) for place, name, act in acts if often[town[place], name, act] > 1] or named,
+            "order": late or named,
+            "memory": [(place, name) for place, name in named if name in wrong],
+            "finder": [(place, match[0]) for place, match in found if match][: round(self.size)],
+        }
+        return {
+            script: [f"{item.passages[place].title[:5]}: {name}" for place, name in lines]
+            for script, lines in picks.items()
+        }
 
     def usual(self, letter: str) -> list[str]:
         own = [(count, line) for line, count in self.lines.items() if line.startswith(f"{letter}:")]

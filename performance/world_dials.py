@@ -1,13 +1,15 @@
 """How dials of the suite ``world`` move readers with known skills, and whether ``analyze dials`` finds what is true.
 
-python performance/world_dials.py skills --items 100
+python performance/world_dials.py skills --items 100 [--dials hops near]
 python performance/world_dials.py coverage --runs 200 --rounds 16
 
-``skills``: readers that have the finished text and know nothing else. With the solver of a task: ``forgets`` loses each
-passage with a probability of .3, ``window`` sees the second half of the context, ``once`` reads from front to end and
-uses a passage only after those that it needs before, ``lumps`` takes all districts for one and sees no fillers. By
-words: ``literal`` takes the option in the one sentence that shares the rarest words with the question, among papers
-whose heading does. Where readers find no option they guess. One dial is moved at a time; scores are in percent.
+``skills``: readers that have the finished text and know nothing else, with the solver of a task. ``forgets`` loses each
+passage with a probability, ``window`` sees a share of the context from its end, ``once`` reads from front to end and
+uses a passage only after those that it needs before, ``skims`` reads so many sentences of each paper, ``mixes`` takes
+all districts for one, and so does ``lumps``, which sees no fillers. ``eager`` never says that the papers do not say it,
+``named`` knows functions by their names only, ``knows`` answers from the facts without a counterfactual. By words:
+``literal`` takes the option in the one sentence that shares the rarest words with the question, among papers whose
+heading does. Where readers find no option they guess. One dial is moved at a time; scores are in percent.
 
 ``coverage``: how often 95% intervals of points and parts hold a truth that is known, on simulated scores.
 """
@@ -17,6 +19,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -32,7 +35,9 @@ from world_solvers import COMPARED, METRICS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 FILLERS = 24
-FORGOTTEN, SEEN = 0.3, 0.5
+SENTENCE = re.compile(r"[^.?!。？！\n]+(?:[.?!。？！]+[”’]?)?\s*")
+FUNCTION = re.compile(r"改动了`\w+\.\w+`|changes `\w+\.\w+`")
+NOWHERE = re.compile("^E$|(none|无|not stated|未载明)$")
 
 
 def context(
@@ -66,29 +71,49 @@ def by_words(texts: Sequence[str], question: str, options: Sequence[str], langua
 def score(reader: str, code: str, number: int, chosen: Mapping[str, Facet], language: Language) -> float:
     """The score of a reader on an item."""
     family, name = OF[code], f"{code}|{number}|{language}"
+    kind, _, skill = reader.partition(" ")
     facts = family.facts(code, 7, number, dials_of(chosen))
     problem, passages = family.problem(facts, code, language), family.passages(facts, language)
-    fillers = range(FILLERS) if reader != "lumps" else range(0)
+    fillers = range(0 if kind == "lumps" else FILLERS)
     siblings = [each for each, _ in zip(family.siblings(facts, language), fillers, strict=False)]
-    texts = context(passages, siblings, chosen, name)
-    question, rng = asked(problem, language), Random(f"{name}|{reader}")
-    if reader == "literal":
-        answer: tuple[str, ...] = (by_words(texts, question, problem.options, language),)
+    question, rng = asked(problem, language), Random(f"{name}|{kind}")
+    texts = seen(kind, float(skill or 0), context(passages, siblings, chosen, name), passages, rng)
+    if kind == "knows":
+        known = family.facts(code, 7, number, replace(dials_of(chosen), counterfactual=False))
+        answer = family.problem(known, code, language).answers
+    elif kind == "literal":
+        answer = (by_words(texts, question, problem.options, language),)
+    elif kind == "named" and not FUNCTION.search(question):
+        answer = ()
     else:
-        if reader == "lumps":
-            pattern = r"\w+(?= district)" if language == "en" else r"(?<=，)..(?=县)|^..(?=县)"
-            texts = [re.sub(pattern, "Lumpland" if language == "en" else "各地", text, count=1) for text in texts]
-            question = re.sub(pattern, "Lumpland" if language == "en" else "各地", question, count=1)
-        elif reader == "forgets":
-            texts = [text for text in texts if rng.random() >= FORGOTTEN]
-        elif reader == "window":
-            texts = texts[round(len(texts) * (1 - SEEN)) :]
-        else:
-            texts = read_once(texts, passages)
+        if kind in ("lumps", "mixes"):
+            texts, question = [lumped(text, language) for text in texts], lumped(question, language)
         answer = solved(family, texts, question, code, language)
+    if kind == "eager":
+        answer = tuple("" if NOWHERE.search(line) else line for line in answer)
     if not any(answer) and problem.options:
         answer = (rng.choice("ABCD"),)
-    return COMPARED[METRICS[code]](problem.answers, answer) if answer else 0.0
+    return COMPARED[METRICS[code]](problem.answers, answer) if any(answer) else 0.0
+
+
+def lumped(text: str, language: Language) -> str:
+    """A text or question in which its first district is no other than any."""
+    pattern = r"\w+(?= district)" if language == "en" else r"(?<=，)..(?=县)|^..(?=县)"
+    return re.sub(pattern, "Lumpland" if language == "en" else "各地", text, count=1)
+
+
+def seen(kind: str, skill: float, texts: list[str], passages: Sequence[Passage], rng: Random) -> list[str]:
+    """What a reader has of the texts."""
+    match kind:
+        case "forgets":
+            return [text for text in texts if rng.random() >= skill]
+        case "window":
+            return texts[round(len(texts) * (1 - skill)) :]
+        case "once":
+            return read_once(texts, passages)
+        case "skims":
+            return ["".join(SENTENCE.findall(text)[: int(skill)]) for text in texts]
+    return texts
 
 
 def read_once(texts: Sequence[str], passages: Sequence[Passage]) -> list[str]:
@@ -106,7 +131,7 @@ def solved(family: object, texts: Sequence[str], question: str, code: str, langu
     """What the solver of a task finds; nothing where a part that it needs is missing."""
     try:
         answers: tuple[str, ...] = family.solve(JOINT.join(texts), question, code, language)  # type: ignore[attr-defined]
-    except (StopIteration, RuntimeError, IndexError, ValueError, KeyError, AssertionError):
+    except (StopIteration, RuntimeError, IndexError, ValueError, KeyError, AssertionError, SyntaxError):
         return ()
     return answers
 
@@ -116,27 +141,33 @@ def settings(code: str, name: str) -> list[Facet]:
     if dial.most < dial.least:
         return [*dial.words]
     if not dial.whole:
-        return [0, 0.1, 0.3, 1]
+        return [0, 0.5, 0.9, 1] if name == "noise" else [value for value in (0, 0.1, 0.3, 1) if value >= dial.least]
     span = int(dial.most - dial.least)
     return [int(dial.least) + step for step in range(0, span + 1, max(1, span // 3))]
 
 
 SHOWN = (
-    ("T3.1", "hops", "forgets"), ("T8.3", "hops", "forgets"), ("T6.2", "near", "lumps"), ("T1.1", "near", "lumps"),
-    ("T3.2", "paraphrase", "literal"), ("T3.1", "spread", "window"),
+    ("T8.3", "hops", "forgets 0.1"), ("T8.3", "hops", "forgets 0.3"), ("T8.3", "hops", "forgets 0.5"),
+    ("T3.1", "hops", "forgets 0.3"),
+    ("T6.1", "near", "lumps"), ("T6.2", "near", "lumps"), ("T1.1", "near", "lumps"),
+    ("T9.1", "paraphrase", "named"), ("T3.2", "paraphrase", "literal"),
+    ("T6.1", "noise", "mixes"), ("T3.2", "unanswerable", "eager"), ("T5.1", "unanswerable", "eager"),
+    ("T6.1", "density", "skims 8"), ("T3.2", "density", "skims 8"),
+    ("T6.1", "spread", "window 0.9"), ("T3.1", "spread", "window 0.5"),
     ("T3.1", "order", "once"), ("T1.2", "order", "once"),
+    ("T3.2", "counterfactual", "knows"),
 )  # fmt: skip
 
 
-def skills(items: int) -> None:
-    for code, name, reader in SHOWN:
+def skills(items: int, names: Sequence[str]) -> None:
+    for code, name, reader in (each for each in SHOWN if not names or each[1] in names):
         for language in LANGUAGES:
             figures = []
             for value in settings(code, name):
                 chosen = {dial: each.default for dial, each in HEEDED[code].items()} | {name: value}
                 mean = sum(score(reader, code, number, chosen, language) for number in range(items)) / items
                 figures.append(f"{value}: {100 * mean:.1f}")
-            print(f"{code:5}{language} {name:10} {reader:9} {', '.join(figures)}", flush=True)
+            print(f"{code:5}{language} {name:14} {reader:11} {', '.join(figures)}", flush=True)
     print(f"standard error at most {50 / math.sqrt(items):.1f}")
 
 
@@ -185,11 +216,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=["skills", "coverage"])
     parser.add_argument("--items", type=int, default=60)
+    parser.add_argument("--dials", nargs="*", default=[])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=16)
     chosen = parser.parse_args()
     if chosen.what == "skills":
-        skills(chosen.items)
+        skills(chosen.items, chosen.dials)
     else:
         coverage(chosen.runs, chosen.rounds)
 

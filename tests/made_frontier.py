@@ -23,6 +23,7 @@ def write_frontier(folder: Path, count: int = 4) -> Path:
     write_graphwalks(folder / "openai--graphwalks", count)
     write_babilong(folder / "babilong", count)
     write_aa_lcr(folder / "ArtificialAnalysis--AA-LCR", count)
+    write_nolima(folder / "amodaresi--NoLiMa", count)
     write_longproc(folder / "longproc_data", count)
     write_oolong(folder / "oolongbench", count)
     (folder / "corpusqa").mkdir()
@@ -134,6 +135,35 @@ def write_aa_lcr(folder: Path, count: int) -> None:
             )
 
 
+def write_nolima(folder: Path, count: int) -> None:
+    """Needles of the three sets that are asked and of one that is not, and two books."""
+    for part in ("needlesets", "haystack/rand_shuffle"):
+        (folder / part).mkdir(parents=True)
+    for name in ("needle_set", "needle_set_hard", "needle_set_ONLYDirect", "needle_set_w_Distractor"):
+        direct = "Direct" in name
+        records = [
+            {
+                "id": f"{number:04}",
+                "reasoning_type": "world_knowledge",
+                "system_prompt": "You help.",
+                "task_template": "A snippet of a book:\n\n{haystack}\n\nEnd of it. Question: {question}\nOne name.",
+                "needle": "That year, {CHAR} lived beside {1}.",
+                "questions": {"direct": "Who lived beside {1}?"}
+                if direct
+                else {"onehop": "Who has been to {2}?", "twohop": "Who has been to {3} by way of {2}?"},
+                "character_set": ["Ulla", "Bram", "Tove"],
+                "tests": {"T01": {"input_args": [f"mill {number}", f"town {number}", f"land {number}"]}},
+                "distractors": {},
+            }
+            for number in range(count)
+        ]
+        (folder / "needlesets" / f"{name}.json").write_text(json.dumps(records))
+    for number in (1, 2):
+        lines = [make_document(1000 * number + line, sentences=8).text for line in range(40)]
+        (folder / "haystack" / "rand_shuffle" / f"rand_book_{number}.txt").write_text("\n".join(lines))
+    (folder / "LICENSE.txt").write_text("Research only.")
+
+
 def write_longproc(folder: Path, count: int) -> None:
     """A table for each kind of record, and the web pages of one of them."""
     made: dict[str, list[dict[str, object]]] = {"path_traversal": [], "tom_tracking": [], "countdown": []}
@@ -185,9 +215,9 @@ def write_longproc(folder: Path, count: int) -> None:
             }
         )
     for kind, rows in made.items():
-        path = folder / kind / f"{kind}_0.5k.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(rows))
+        (folder / kind).mkdir(exist_ok=True)
+        for size in ("0.5k", "2k", "8k"):
+            (folder / kind / f"{kind}_{size}.json").write_text(json.dumps(rows))
 
 
 def write_oolong(folder: Path, count: int) -> None:

@@ -39,8 +39,9 @@ def made_document(
 
 
 def quoted(text: str, start: int, size: int = 40) -> Evidence:
-    """Evidence at a place of a text."""
-    return Evidence(document_id(text), start, start + size, text[start : start + size])
+    """Evidence at a place of a text, of so many characters or, where a space would end it, one less."""
+    quote = text[start : start + size].rstrip()
+    return Evidence(document_id(text), start, start + len(quote), quote)
 
 
 def made_sample(

@@ -34,7 +34,7 @@ def test_what_is_below_a_former_package_is_loaded_once() -> None:
     with pytest.warns(DeprecationWarning, match=r"fathom\.corpus\.books is now"):
         former = import_module("fathom.corpus.books")
     assert former is import_module("fathom.documents.corpus.books")
-    assert name_now("fathom.corpus.world.grammar") == "fathom.world.corpus.grammar"
+    assert name_now("fathom.corpus.world.grammar") == "fathom.world.plans"
 
 
 @pytest.mark.parametrize("package", ["fathom.documents.world", "fathom.corpus.world"])

@@ -50,8 +50,8 @@ def test_what_must_be_kept_is_kept_and_the_budget_is_filled(seed: int, name: str
 @pytest.mark.parametrize("depth", [0.1, 0.5, 0.9])
 def test_kept_text_stays_at_its_depth(depth: float) -> None:
     at = int(depth * len(BOOK.text))
-    marked = BOOK.text[at : at + 30]
-    found = shortened((whole(BOOK), QUESTION), [Span("book", at, at + 30)], 1500, TEXTS)
+    marked = BOOK.text[at : at + 100]  # long enough to stand there once
+    found = shortened((whole(BOOK), QUESTION), [Span("book", at, at + 100)], 1500, TEXTS)
     assert found is not None
     text = text_of(found)
     assert text.index(marked) / len(text) == pytest.approx(depth, abs=0.04)

@@ -387,6 +387,8 @@ def test_a_type_of_more_levels_than_polars_can_follow_is_refused(tmp_path: Path,
 
 @pytest.mark.parametrize("levels", [64, 65, 1000])
 def test_the_types_that_arrow_had_are_no_deeper_either_where_polars_reads_them(tmp_path: Path, levels: int) -> None:
+    if levels <= 64 and pl.__version__ < "2.1":
+        pytest.skip("polars before 2.1 does not read types that a file says wrongly")
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": ["x"]}), path)
     with changed_footer(path) as footer:

@@ -26,6 +26,7 @@ from fathom.commands.analyze import analyze_published as analyze_published
 from fathom.commands.analyze import analyze_recovery as analyze_recovery
 from fathom.commands.analyze import analyze_repeats as analyze_repeats
 from fathom.commands.analyze import analyze_retention as analyze_retention
+from fathom.commands.analyze import analyze_rules as analyze_rules
 from fathom.commands.analyze import analyze_second_judge as analyze_second_judge
 from fathom.commands.analyze import analyze_survival as analyze_survival
 from fathom.commands.analyze import analyze_thinking as analyze_thinking
@@ -56,6 +57,7 @@ from fathom.commands.compress.study import COMPRESSION_STUDIES as COMPRESSION_ST
 from fathom.commands.compress.study import compress_study as compress_study
 from fathom.commands.compress.validate import compress_validate as compress_validate
 from fathom.commands.convert import convert as convert
+from fathom.commands.data.family import data_family as data_family
 from fathom.commands.data.fetch import data_fetch as data_fetch
 from fathom.commands.data.transcripts import data_transcripts as data_transcripts
 from fathom.commands.data.verify import data_verify as data_verify

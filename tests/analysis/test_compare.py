@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import add
 
@@ -180,3 +181,18 @@ def test_a_pair_that_shares_nothing_has_no_difference_over_any_length() -> None:
     pairing = pair_up(rows, ("a", ""), ("b", ""))
     assert pairing.over([2048]) is None
     assert pairing.over([]) is None
+
+
+@pytest.mark.parametrize("lost", [(), (2,)], ids=["every item", "an item less"])
+def test_a_length_that_one_model_lacks_changes_nothing_at_the_others(lost: tuple[int, ...]) -> None:
+    """Sums of all lengths of a model are drawn once and serve every pair: those at some lengths must be the same."""
+    rows = [
+        row(float((item * length) % 3 == 0) if model == "a" else item / 8, model=model, item=item, length=length)
+        for model in "ab"
+        for length in (1024, 2048, 4096)
+        for item in range(8)
+        if (model, length) != ("b", 4096) and not (model == "b" and length == 1024 and item in lost)
+    ]
+    both, without = to_frame(rows), to_frame([own for own in rows if own.length != 4096])
+    found, alone = (compare(table, "a", "b") for table in (both, without))
+    assert [replace(own, cells_of=0) for own in found] == [replace(own, cells_of=0) for own in alone]

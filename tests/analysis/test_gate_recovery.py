@@ -108,6 +108,13 @@ def test_without_the_evidence_alone_or_some_of_its_questions_nothing_is_decided(
     assert "the baseline does not answer clearly more than without" in useless.reason
 
 
+def test_a_share_of_a_few_points_decides_nothing() -> None:
+    rows = side(400, 0.08, {4096: 1.0}, shared=1.0)
+    decided = gate_recovery(rows, rows, margin=0.5)
+    assert (decided.decision, decided.claims) == ("INCONCLUSIVE", ())
+    assert "the evidence brings the candidate 5.0 points, of which a share says little at 4k" in decided.reason
+
+
 @pytest.mark.slow
 def test_tasks_have_a_claim_each_and_the_mean_has_one_for_each_length() -> None:
     def both(seed: int) -> pl.DataFrame:

@@ -173,7 +173,7 @@ def test_a_few_missing_replies_are_named_and_do_not_hide_their_cell() -> None:
     assert [step.about for step in made.steps] == ["mean over 3 lengths", "at 1k", "at 2k", "at 4k"]
     assert "left out, as they have no score: 2 of 40 replies to kv at 2k" in made.unknown
     with pytest.raises(FathomError, match="has 120 replies, and no score to plan from; continue the run, or score it"):
-        plan_from(rows.with_columns(status=pl.lit("error"), value=None), Goal(half_width=0.05))
+        plan_from(rows.with_columns(status=pl.lit("error"), value=pl.lit(None, pl.Float64)), Goal(half_width=0.05))
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ import pytest
 from simulated import LENGTHS, drawn, row
 
 from fathom.analysis import published_and_generated
+from fathom.report.measure import measure
+from fathom.report.summary import summary
 from fathom.rows import to_frame
 
 PAIRS = {"made": "published"}
@@ -32,6 +34,18 @@ def test_a_known_difference_is_measured_at_each_length_and_over_them() -> None:
     assert both.difference == pytest.approx((first.difference + second.difference) / 2)
     assert both.items == (200, 400)
     assert second.published == pytest.approx(second.generated + second.difference)
+
+
+def test_a_report_of_both_says_what_its_score_is_over_and_the_mean_of_each() -> None:
+    rng = np.random.default_rng(7)
+    made = [drawn((1.0, 1.0), 4, rng, task=task) for task in ("graphwalks_bfs", "ruler_vt")]
+    records = _records((0.0, 0.0), 4, rng).with_columns(task=pl.lit("graphwalks_published_bfs"))
+    note = (
+        "The score is over 2 generated tasks and 1 task of published records, which models may know: generated alone "
+        "100.0, published alone 0.0."
+    )
+    assert note in summary(measure(pl.concat([*made, records]))).notes
+    assert not any("may know" in other for other in summary(measure(pl.concat(made))).notes)
 
 
 @pytest.mark.slow

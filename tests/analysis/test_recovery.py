@@ -111,6 +111,13 @@ def test_without_a_gain_from_the_evidence_there_is_no_recovery_and_a_reason() ->
     assert "evidence alone" in found.reason
 
 
+@pytest.mark.parametrize(("alone", "doubted"), [(0.06, True), (0.3, False)])
+def test_the_share_of_a_very_small_gain_is_doubted(alone: float, doubted: bool) -> None:
+    found = found_in([row for item in range(300) for row in item_of(item, {"full": 0.04, "alone": alone, "none": 0})])
+    assert found.recovery is not None
+    assert ("gain of 6.0 points" in found.doubt) == doubted == bool(found.doubt)
+
+
 def test_questions_that_have_no_closed_prompt_count_their_chance_level() -> None:
     rows = [row for item in range(20) for row in item_of(item, {"full": 0.6, "alone": 1})]
     frame = to_frame(rows).with_columns(chance=pl.lit(0.2))

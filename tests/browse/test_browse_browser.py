@@ -25,7 +25,7 @@ expect = sync_api.expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 browser = pytest.fixture(browsers, scope="module")
-SAMPLE = "single_doc_qa/en/0000@2048/d0.5/q1"
+SAMPLE = "single_doc_qa/en/0001@2048/d0.5/q1"
 PROGRAM = r"\b(null|undefined|NaN|Infinity)\b|\[object"
 Open = Callable[..., "Page"]
 Theme = Literal["light", "dark"]

@@ -78,7 +78,18 @@ def printed(call: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 
 OTHER_ROWS = frozenset(
-    ("judge", "second-judge", "difficulty", "truncation", "thinking", "faulty", "survival", "published", "dials")
+    (
+        "judge",
+        "second-judge",
+        "difficulty",
+        "truncation",
+        "thinking",
+        "faulty",
+        "survival",
+        "published",
+        "dials",
+        "rules",
+    )
 )
 """Studies that need other rows than those of an ordinary run."""
 

@@ -21,11 +21,11 @@ from fathom.types import Document, FathomError, Question
 from fathom.world.corpus import article, generate
 from fathom.world.corpus.articles import ASIDES, ORDERS
 from fathom.world.corpus.district import KINDS, district
-from fathom.world.corpus.grammar import Choice, Plan, Slot, load, parse
 from fathom.world.corpus.questions import Asker, Reported
 from fathom.world.corpus.speech import Prose, Speech
 from fathom.world.corpus.writer import Writer
 from fathom.world.facts import SLOTS
+from fathom.world.plans import Choice, Plan, Slot, load, parse
 
 pytestmark = pytest.mark.slow
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import pytest
 
-from fathom.world.corpus.district import KINDS, TOWNS, UNFIT, Draft, Event, district
-from fathom.world.facts import BEFORE, BUILT, SLOTS
+from fathom.world.corpus.district import KINDS, TOWNS, Draft, Event, district
+from fathom.world.facts import BEFORE, BUILT
 from fathom.world.names import grammar
 
 DISTRICTS = 100
@@ -81,22 +82,8 @@ def test_a_district_has_every_kind_of_article_about_its_own_towns() -> None:
         assert towns == set(range(number * TOWNS, (number + 1) * TOWNS))
 
 
-@pytest.mark.slow
-def test_a_quay_has_no_roof_and_a_weir_no_cellar() -> None:
-    told: dict[str, set[str]] = defaultdict(set)
+def test_defects_materials_and_causes_fit_any_work_in_any_season() -> None:
+    """A bridge has no roof and a weir no cellar, and papers of July tell of damage too."""
     english = grammar("en")
-    for event in (event for draft in drafts() for event in draft.events):
-        for slot in {"defect", "material", "cause"} & set(SLOTS[event.record.act]):
-            value = event.record.values[slot]
-            assert value not in UNFIT.get(event.record.work, {}).get(slot, ())
-            told[english["works"][event.record.work]].add(english[f"{slot}s"][value])
-    for work in ("the iron bridge", "the quay", "the weir"):
-        assert told[work] >= {"rust on the ironwork", "a blocked drain", "rot in two beams", "hard frost"}
-        assert not told[work] & {
-            "loose tiles on the roof",
-            "damp in the cellar",
-            "broken panes in the skylight",
-            "slate",
-        }
-    assert "damp in the cellar" not in told["the east gate"] | told["the clock tower"]
-    assert "damp in the cellar" in told["the library"]
+    words = " ".join(word for slot in ("defects", "materials", "causes") for word in english[slot])
+    assert not re.findall("roof|cellar|wall|door|skylight|slate|pipe|frost|snow|ice|heat|drought", words)

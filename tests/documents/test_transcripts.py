@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine_calls import configure, run
-from fathom.analysis import survival, survivors
+from fathom.analysis import Survival, survival, survivors
 from fathom.api import data_transcripts
+from fathom.report.sections.survival import systems_tables
 from fathom.rows import rows_from_run
 from fathom.suites.build import build
 from fathom.suites.registry import get_task
@@ -54,7 +55,7 @@ def lines(path: Path, entries: list[dict[str, object]]) -> Path:
 def test_a_session_of_claude_code_is_a_text_of_its_messages(tmp_path: Path) -> None:
     session = lines(tmp_path / "session.jsonl", CLAUDE_CODE)
     (record,) = data_transcripts([session], out=tmp_path / "whole")
-    assert record == {"text": "session.txt", "messages": 5, "compactions": 1}
+    assert (record["text"], record["messages"], record["compactions"]) == ("session.txt", 5, 1)
     text = (tmp_path / "whole" / "session.txt").read_text("utf-8")
     assert text.startswith("[Message 1]\nUser: The port is 8123.")
     assert "rm -rf $HOME; <script>alert(1)</script>" in text
@@ -129,20 +130,23 @@ def test_tool_calls_and_results_are_read_in_every_form_and_broken_parts_do_no_ha
 def test_messages_of_inspect_logs_are_read(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("inspect_ai")
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
-    from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
+    from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelUsage
 
     messages: list[ChatMessage] = [
         ChatMessageUser(content="The port is 8123. " * 100),
         ChatMessageAssistant(content="Noted."),
     ]
     sample = EvalSample(id="a/b", epoch=1, input="x", target="y", messages=messages)
+    usage = ModelUsage(input_tokens=100, output_tokens=50, input_tokens_cache_read=1000)
+    sample.model_usage = {"no/such": usage}
     spec = EvalSpec(
         created="2025-07-01T00:00:00+00:00", task="t", model="m", dataset=EvalDataset(), config=EvalConfig()
     )
     log = tmp_path / f"log{suffix}"
     write_eval_log(EvalLog(status="success", eval=spec, samples=[sample]), str(log))
     (record,) = data_transcripts([log], out=tmp_path / "texts")
-    assert record == {"text": "log-a-b-1.txt", "messages": 2, "compactions": 0}
+    assert (record["text"], record["messages"], record["compactions"]) == ("log-a-b-1.txt", 2, 0)
+    assert (record["session_tokens"], record["session_dollars"]) == (1150, None)
     text = (tmp_path / "texts" / "log-a-b-1.txt").read_text("utf-8")
     assert text.count("The port is 8123.") == 100
     assert text.endswith("Assistant: Noted.")
@@ -216,3 +220,101 @@ def test_a_suites_own_questions_can_be_asked_about_transcripts(tmp_path: Path, m
         reply = f"{sample.targets[0]}, or {', '.join(wrong)}"
         assert get_task("memory_transcript").score(reply, sample).value == 0
         assert get_task("memory_transcript").score(sample.targets[0], sample).value == 1
+
+
+def test_the_usage_of_a_session_counts_each_request_once_and_is_absent_where_it_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["anthropic/own"]\ninput = 10.0\noutput = 20.0\ncached = 1.0\nwrite = 12.5\n', encoding="utf-8")
+    monkeypatch.setenv("FATHOM_PRICES", str(prices))
+    usage = {"input_tokens": 100, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 200}
+
+    def line(number: int, out: object) -> dict[str, object]:
+        own = {**usage, "output_tokens": out}
+        return {
+            "type": "assistant",
+            "message": {"role": "assistant", "id": f"m{number}", "model": "own", "content": "Hi", "usage": own},
+        }
+
+    lines = [
+        {"type": "user", "message": {"role": "user", "content": "Hello"}},
+        line(1, 1),
+        line(1, 50),
+        line(2, "many"),
+    ]
+    session, silent = tmp_path / "session.jsonl", tmp_path / "silent.json"
+    session.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    silent.write_text(json.dumps(OPENAI), encoding="utf-8")
+    first, second = data_transcripts([session, silent], out=tmp_path / "texts")
+    assert first["session_tokens"] == 2 * 1300 + 50
+    assert first["session_dollars"] == pytest.approx((2 * (100 * 10 + 1000 * 1 + 200 * 12.5) + 50 * 20) / 1e6)
+    assert (second["session_tokens"], second["session_dollars"]) == (None, None)
+    counted = {"messages": OPENAI, "model": "no-such", "usage": {"prompt_tokens": 70, "completion_tokens": 5}}
+    silent.write_text(json.dumps(counted), encoding="utf-8")
+    (record,) = data_transcripts([silent], out=tmp_path / "more")
+    assert (record["session_tokens"], record["session_dollars"]) == (75, None)
+
+
+def test_each_model_of_a_session_has_its_own_price_and_errors_and_totals_count_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[dear]\ninput = 10.0\noutput = 10.0\n[cheap]\ninput = 1.0\noutput = 1.0\n", encoding="utf-8")
+    monkeypatch.setenv("FATHOM_PRICES", str(prices))
+
+    def reply(model: str, tokens_in: int, tokens_out: int) -> dict[str, object]:
+        usage = {"input_tokens": tokens_in, "output_tokens": tokens_out}
+        return {"role": "assistant", "content": "Hi", "model": model, "usage": usage}
+
+    messages = [reply("dear", 900, 100), reply("cheap", 4000, 0), reply("<synthetic>", 0, 0)]
+    chat = tmp_path / "chat.json"
+    for conversation in (messages, {"messages": messages, "model": "cheap", "usage": {"input_tokens": 5000}}):
+        chat.write_text(json.dumps(conversation), encoding="utf-8")
+        (record,) = data_transcripts([chat], out=tmp_path / f"texts-{type(conversation).__name__}")
+        assert record["session_tokens"] == 5000
+        assert record["session_dollars"] == pytest.approx((1000 * 10 + 4000 * 1) / 1e6)
+    chat.write_text(json.dumps([*messages, reply("unknown", 1, 1)]), encoding="utf-8")
+    (record,) = data_transcripts([chat], out=tmp_path / "unknown")
+    assert (record["session_tokens"], record["session_dollars"]) == (5002, None)
+
+
+def test_what_sessions_took_stands_beside_what_survives_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
+    for name in ("a", "b"):
+        (tmp_path / "texts").mkdir(exist_ok=True)
+        (tmp_path / "texts" / f"{name}.txt").write_text(
+            f"The site of {name} is led by Petra Brand. " * 9, encoding="utf-8"
+        )
+    table = tmp_path / "questions.csv"
+
+    def asked(*spent: tuple[str, str]) -> Survival:
+        rows = [
+            (f"{name}.txt", f"Who leads {name}?", "Petra Brand", *own) for name, own in zip("ab", spent, strict=True)
+        ]
+        with table.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows(
+                [("document", "question", "answer", "session_tokens", "session_dollars"), *rows]
+            )
+        wanted = configure(
+            "memory_transcript",
+            corpus=[str(tmp_path / "texts")],
+            questions=[str(table)],
+            lengths=(1024,),
+            tokenizer="words",
+        )
+        folder = tmp_path / f"suite-{len(list(tmp_path.iterdir()))}"
+        out = tmp_path / f"run-{folder.name}"
+        run(build(wanted, folder).folder, "fathom/lexical", out=out)
+        (system,) = survivors(rows_from_run(out))
+        return system
+
+    system = asked(("3000", "0.5"), ("1000", ""))
+    assert (system.session_tokens, system.session_cost) == (2000, None)
+    assert "Session tokens" in str(systems_tables([system])[0].columns)
+    assert "Session tokens" not in str(systems_tables([asked(("", ""), ("", ""))])[0].columns)
+    for amount in ("much", "-1", "inf"):
+        with pytest.raises(FathomError, match="expected a number from 0"):
+            asked((amount, ""), ("", ""))

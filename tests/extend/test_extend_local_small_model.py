@@ -15,6 +15,7 @@ from fathom.types import FathomError
 sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
 
 import extend_small_model
+import recovery_training
 from small_model_training import Course, Shape, train
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
@@ -79,3 +80,17 @@ def test_a_model_that_still_learns_is_not_measured() -> None:
     with pytest.raises(SystemExit, match="with --steps 20 "):
         extend_small_model.trained(state, Course(steps=30))
     assert extend_small_model.trained(state, Course(steps=20)) is state
+
+
+def test_stops_of_a_training_are_asked_in_full_with_the_evidence_alone_and_without() -> None:
+    samples = list(recovery_training.samples_of(2))
+    assert len({sample.id for sample in samples}) == len(samples) == 3 * 2 * 5
+    for sample in samples:
+        (prompt,), (answer,) = sample.parts, sample.targets
+        assert isinstance(prompt, str)
+        bare = sample.facets.get("context") == "none"
+        assert (f" {answer} " in f"{prompt} ") is not bare
+        assert prompt.startswith("first ")
+        if sample.length:
+            assert len(f"{prompt} {answer}".split()) == sample.length
+            assert prompt.split()[-1] in prompt.split()[:-1]

@@ -53,6 +53,14 @@ def test_a_row_says_how_its_score_came_about(run: Path) -> None:
     assert "rule strict" in first.how.scorer
 
 
+def test_a_measured_row_names_the_released_rule_that_scored_it(tmp_path: Path) -> None:
+    api.build("kv_retrieval", tmp_path / "suite", lengths=[1024], items=2, languages=["en"])
+    api.run(tmp_path / "suite", "fathom/lexical", tmp_path / "run")
+    (made,) = api.card("fathom/lexical", [tmp_path / "run"]).card.rows
+    assert made.how.scorer.endswith("rule strict and official")
+    assert made.how.port == "hundred/last_uuid"
+
+
 def test_every_format_has_the_same_scores(run: Path, tmp_path: Path) -> None:
     printed = written(
         tmp_path / "p.csv",

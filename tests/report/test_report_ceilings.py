@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import polars as pl
+import pytest
 from report_rows import make_rows
 
 from fathom.report.measure import measure
@@ -26,7 +27,8 @@ def test_tasks_whose_excerpts_lack_words_have_a_ceiling_and_the_others_none() ->
     results = measure(made)
     (ceiling,) = results[CEILINGS]
     samples = made.filter(task=first)["sample"].n_unique()
-    assert (ceiling.task, ceiling.items, ceiling.mean, ceiling.kept) == (first, samples, 0.6, 0.9)
+    assert (ceiling.task, ceiling.items) == (first, samples)
+    assert (ceiling.mean, ceiling.kept) == pytest.approx((0.6, 0.9))  # the last bit depends on the version of polars
     (table,) = [table for table in tables_of(results) if table.section == "ceilings"]
     assert [cell.text for cell in table.rows[0][1:]] == [str(samples), "60.0", "60.0", "90.0"]
 

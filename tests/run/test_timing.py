@@ -101,6 +101,13 @@ def test_the_cap_has_the_name_that_the_server_takes() -> None:
     assert all(body["max_completion_tokens"] == TOKENS and body["ignore_eos"] for body in server.requests[1:])
 
 
+def test_a_connection_that_the_server_closed_is_opened_again() -> None:
+    """llama.cpp closes some connections at the moment in which the next request is sent."""
+    found, server = measure(lambda _, before: Act(reset=True) if before == 2 else stream(*WORDS, usage=COUNTS))
+    assert all(one.tokens_per_second and one.repeats == 3 for one in found)
+    assert len(server.requests) == len(set(server.texts)) == 2 * (1 + 3) + 1
+
+
 def test_without_counts_there_is_no_rate() -> None:
     found, _ = measure(lambda *_: stream(*WORDS))
     assert all(one.first_token_seconds and one.tokens_per_second is None for one in found)

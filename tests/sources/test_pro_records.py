@@ -321,7 +321,7 @@ def test_data_of_which_nothing_can_be_used_are_not_said_to_be_absent(tmp_path: P
     code, _, error = call(*words, tmp_path / "data")
     assert code == 2
     assert error.rstrip().endswith(
-        "nothing to build: no usable data in longbench_pro\n"
+        "nothing to build: no usable data in longbench_pro: correct it, or download it again\n"
         f"  {path}: rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 20 more: the field 'answer' is missing; expected a list of "
         "texts: the lines of the correct answer, or the reference summaries"
     )

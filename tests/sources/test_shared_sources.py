@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from fathom.documents.sources import Found, read_sources
 from fathom.suites.registry import suites
@@ -29,7 +31,17 @@ def found() -> Found:
 def test_what_is_there_is_found(found: Found) -> None:
     assert set(found.documents) == {*QA, *SUMMARIES, *REQUESTS, *MULTI}
     assert {path.name for path in found.files["qmsum"]} == {"qmsum_test.jsonl.zst", "qmsum_val.jsonl.zst"}
-    assert all("was not found" in problem for problem in found.problems)
+    others = [problem for problem in found.problems if "was not found" not in problem]
+    assert all("equal to an earlier one, which is used once" in problem for problem in others)
+
+
+def test_records_named_as_equal_are_equal(found: Found) -> None:
+    for name in ("multidoc_qa", "legal_contract_qa", "review_summ", "meeting_summ"):
+        (path,) = found.files[name]
+        records = [json.loads(line) for line in zstandard.open(path, "rt", encoding="utf-8")]
+        skipped = len(records) - len({str((record["input"], record["instructions"])) for record in records})
+        (said,) = (problem for problem in found.problems if problem.startswith(str(path)))
+        assert said.split(": ")[1].startswith(f"{skipped} row")
 
 
 def test_questions_have_answers_and_evidence_that_holds_them(found: Found) -> None:

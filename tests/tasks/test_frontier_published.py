@@ -1,38 +1,53 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import polars
 import pytest
 
+from command_line import Call
 from engine_calls import configure
 from fathom import api
 from fathom.benchmarks.aa_lcr import records as aa_lcr
 from fathom.benchmarks.aa_lcr.tasks import verdict_steps, verdict_value
-from fathom.benchmarks.longproc.records import read_page
+from fathom.benchmarks.longproc.records import read_numbers, read_page
 from fathom.benchmarks.mrcr.records import read_record
+from fathom.benchmarks.nolima.records import read_needles
 from fathom.benchmarks.oolong.records import read_synth
 from fathom.documents.corpus.records import BadRowError
 from fathom.score.judge import Case
 from fathom.suites.build import build
-from fathom.suites.registry import get_suite
-from fathom.suites.suitefile import open_suite
+from fathom.suites.registry import get_suite, tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
+from fathom.types import FathomError
+from made import make_document
 from made_frontier import write_frontier
 
 # Suites with published records, and how many samples four records of each of their data sets make.
 JUDGED = ("aa_lcr", "corpusqa")
-SUITES = {"mrcr": 16, "graphwalks": 8, "babilong": 80, "aa_lcr": 4, "longproc": 16, "oolong": 8, "corpusqa": 4}
+SUITES = {
+    "mrcr": 16,
+    "graphwalks": 8,
+    "babilong": 80,
+    "aa_lcr": 4,
+    "longproc": 48,
+    "oolong": 8,
+    "corpusqa": 4,
+    "nolima": 40,
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SUITES)
 def test_records_in_the_published_form_load_build_run_and_report(tmp_path: Path, name: str) -> None:
     data = write_frontier(tmp_path / "data")
-    tasks = [task for task in get_suite(name).tasks if "published" in task or task in JUDGED]
-    suite = build(configure(",".join(tasks), data=[str(data)], lengths=(1024, 2048)), tmp_path / "suite").folder
+    names = [task for task in get_suite(name).tasks if "published" in task or task in JUDGED]
+    suite = build(configure(",".join(names), data=[str(data)], lengths=(1024, 2048)), tmp_path / "suite").folder
     assert len(list(open_suite(suite).samples())) == SUITES[name]
     api.run(suite, "fathom/guess", out=tmp_path / "run")
     rows = api.rows(tmp_path / "run")
@@ -41,6 +56,92 @@ def test_records_in_the_published_form_load_build_run_and_report(tmp_path: Path,
         assert api.rows(tmp_path / "run", rule="official")["value"].null_count() == 0
     api.report(tmp_path / "run", out=tmp_path / "report.html")
     assert (tmp_path / "report.html").is_file()
+
+
+def test_the_cap_of_a_reply_is_that_of_the_size_in_the_name_of_its_file() -> None:
+    caps = {name: task.max_output_tokens for name, task in tasks().items() if "longproc_published_path" in name}
+    assert list(caps.values()) == [1024, 3072, 10240]
+    record = {"nums": [1, 2, 3, 4], "target": 10, "solution_text": "1 + 2 = 3"}
+    for file, size in (("countdown_0.5k.json", "0.5k"), ("countdown_2k.jsonl", "2k"), ("mine.json", "8k")):
+        made = read_numbers({**record, "file": f"somewhere/{file}"}, "here")
+        assert made.meta["dataset"] == f"longproc_countdown_{size}"
+
+
+def test_a_needle_of_nolima_is_asked_with_the_instructions_of_its_record_in_its_books(tmp_path: Path) -> None:
+    data = write_frontier(tmp_path / "data")
+    wanted = configure("nolima_published_twohop", data=[str(data)], lengths=(1024, 2048), depths=(0.5,))
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    short, long = (render(sample, suite.texts()) for sample in islice(suite.samples(), 2))
+    name = next(suite.samples()).targets[0]
+    for prompt in (short, long):
+        assert prompt.startswith("You help.\n\nA snippet of a book:\n\n")
+        assert f"That year, {name} lived beside mill 0." in prompt
+        assert prompt.endswith("End of it. Question: Who has been to land 0 by way of town 0?\nOne name.")
+    clusters = {sample.facets["cluster"] for sample in suite.samples() if "cluster" in sample.facets}
+    assert len(clusters) in (0, 4)
+    assert any("needle_set_w_Distractor.json: 4 rows skipped" in problem for problem in suite.manifest["left_out"])
+
+
+def nolima_record(**change: object) -> dict[str, object]:
+    """A record of NoLiMa."""
+    record = {
+        "id": "0401",
+        "needle": "{CHAR} lives by {1}.",
+        "task_template": "{haystack} {question}",
+        "questions": {"onehop": "Who knows {1}?"},
+        "tests": {"T1": {"input_args": ["a mill"]}},
+        "character_set": ["Ulla"],
+        "file": "needle_set.json",
+    }
+    return record | change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"task_template": "{question} {haystack}"},
+        {"needle": "Ulla lives by {1}."},
+        {"tests": {}},
+        {"tests": {"T1": {}}},
+        {"character_set": []},
+        {"questions": ["Who?"]},
+        {"file": "needle_set_MC.json"},
+    ],
+)
+def test_a_faulty_record_of_nolima_is_a_bad_row(change: dict[str, object]) -> None:
+    with pytest.raises(BadRowError):
+        read_needles(nolima_record(**change), "here")
+
+
+def test_a_gap_that_nothing_fills_is_named_with_its_record(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "nolima"
+    folder.mkdir(parents=True)
+    (folder / "needle_set.json").write_text(json.dumps([nolima_record(questions={"onehop": "Who knows {2}?"})]))
+    wanted = configure("nolima_published_onehop", data=[str(folder.parent)], lengths=(1024,))
+    with pytest.raises(
+        FathomError, match=r"needle_set\.json:1: test 'T1', onehop: nothing of 'input_args' is for \{2\}"
+    ):
+        build(wanted, tmp_path / "suite")
+    (folder / "needle_set.json").write_text(json.dumps([nolima_record()]))
+    with pytest.raises(FathomError, match=r"rand_book_\*\.txt"):
+        build(wanted, tmp_path / "suite")
+
+
+def test_a_character_in_a_question_of_nolima_is_the_one_that_is_the_gold_reply(tmp_path: Path) -> None:
+    """As in the released code, which replaces it in both, and uses gold answers for needles without one alone."""
+    folder = tmp_path / "data" / "nolima"
+    folder.mkdir(parents=True)
+    tests = {"T1": {"input_args": ["a mill"], "gold_answers": ["nobody"]}}
+    record = nolima_record(character_set=["Ulla", "Bram"], questions={"onehop": "Is {CHAR} by {1}?"}, tests=tests)
+    (folder / "needle_set.json").write_text(json.dumps([record]))
+    (folder / "rand_book_1.txt").write_text("\n".join(make_document(line, sentences=8).text for line in range(40)))
+    wanted = configure("nolima_published_onehop", data=[str(folder.parent)], lengths=(1024,), depths=(0.5,))
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    (sample,) = suite.samples()
+    (name,) = sample.targets
+    assert name in ("Ulla", "Bram")
+    assert f"{name} lives by a mill." in (prompt := render(sample, suite.texts()))
+    assert prompt.endswith(f"Is {name} by a mill?")
 
 
 def test_a_conversation_keeps_its_messages_in_their_order(tmp_path: Path) -> None:
@@ -86,6 +187,28 @@ def test_a_faulty_record_of_oolong_is_left_out_and_named(tmp_path: Path) -> None
     assert any("expected the text of a Python list" in problem for problem in suite.manifest["left_out"])
 
 
+def test_records_that_cannot_be_used_are_named_by_file_and_row_with_what_to_do(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"input": f"Text {number}.", "question": "Where?", "target": "kitchen"} for number in range(3)]
+    path = tmp_path / "data" / "babilong" / "qa2" / "0k.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps([*rows, rows[0], {**rows[0], "target": None}]))
+    words = ["--data", tmp_path / "data", "--lengths", "1k", "--items", "4"]
+    code, _, errors = call("build", "babilong_published_qa2", *words, "--out", tmp_path / "suite")
+    assert code == 0
+    assert "0k.json:5: the field 'target' is missing; expected a text" in errors
+    assert "0k.json: 1 row skipped: equal to an earlier one, which is used once" in errors
+    assert "to use what is left out, correct it or download it again" in errors
+    path.write_text(json.dumps([{**rows[0], "target": ""}]))
+    run = ["run", "babilong", "--model", "fathom/guess", "--out", tmp_path / "run", "--yes"]
+    code, _, errors = call(*run, *words)
+    assert code == 2
+    assert "no usable record of babilong; correct what is named here, or download it again" in errors
+    assert "0k.json:1: the field 'target' is empty" in errors.partition("no usable record")[2]
+
+
 def test_chance_of_published_oolong_is_one_of_its_possible_answers(tmp_path: Path) -> None:
     data = write_frontier(tmp_path / "data")
     wanted = configure("oolong_published_synth", data=[str(data)], lengths=(1024,))
@@ -94,6 +217,31 @@ def test_chance_of_published_oolong_is_one_of_its_possible_answers(tmp_path: Pat
     assert chances["Answer: spam"] == 1 / 2
     assert chances["Answer: less common than"] == 1 / 3
     assert chances["Answer: 3"] == 0
+
+
+def graphwalks_build(folder: Path, *answers: str) -> BuiltSuite:
+    """A suite of two records of one file with other records of a second one, which have the same prompts."""
+    for number, answer in enumerate(answers):
+        rows = [{"prompt": f"a -> {a}", "problem_type": "bfs", "answer_nodes": [a + answer]} for a in "bc"]
+        path = folder / "graphwalks" / f"part-{number}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        polars.DataFrame(rows).write_parquet(path)
+    return open_suite(
+        build(configure("graphwalks_published_bfs", data=[str(folder)], lengths=(1024,)), folder / "s").folder
+    )
+
+
+def test_equal_records_are_used_once_and_counted(tmp_path: Path) -> None:
+    suite = graphwalks_build(tmp_path, "", "", "")
+    assert len(list(suite.samples())) == 2
+    noted = "4 records are equal to an earlier one and used once, as graphwalks/part-1.parquet:1"
+    assert f"graphwalks_published_bfs: {noted}" in suite.manifest["notes"]
+
+
+def test_records_with_one_prompt_and_two_answers_are_named_with_what_to_do(tmp_path: Path) -> None:
+    named = r"graphwalks/part-0\.parquet:1 and graphwalks/part-1\.parquet:1: different records of graphwalks_bfs with"
+    with pytest.raises(FathomError, match=named + ".*; remove the wrong one, or name one copy"):
+        graphwalks_build(tmp_path, "", "x")
 
 
 def oolong_record(answer: str) -> dict[str, object]:

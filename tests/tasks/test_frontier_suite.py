@@ -27,6 +27,7 @@ def test_every_task_of_the_selection_is_known_and_twins_ask_for_the_same_score()
         "mrcr_8",
         "graphwalks_bfs",
         "graphwalks_parents",
+        "nolima_twohop",
         "babilong_qa2",
     }
 

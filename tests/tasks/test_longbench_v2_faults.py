@@ -41,7 +41,9 @@ def test_two_questions_of_one_id_are_refused_and_the_same_one_twice_is_one(tmp_p
     assert len(list(made("longbench_v2", tmp_path).samples())) == 2
     rows[2]["_id"] = rows[0]["_id"]
     (tmp_path / "data" / "data.json").write_text(json.dumps(rows), encoding="utf-8")
-    with pytest.raises(FathomError, match=r"data\.json:1 and .*data\.json:3: different records with the _id"):
+    with pytest.raises(
+        FathomError, match=r"data\.json:1 and .*data\.json:3: different records of longbench_v2 with the id"
+    ):
         made("longbench_v2", tmp_path)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from itertools import combinations, islice
 from pathlib import Path
+from random import Random
 
 import polars as pl
 import pytest
@@ -18,10 +19,13 @@ from fathom.suites.build.config import settings_of
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
-from fathom.types import FathomError
-from fathom.world.annals.case import mixed
+from fathom.types import Facet, FathomError
+from fathom.world.annals.case import NONE, mixed
+from fathom.world.asides import teller
 from fathom.world.dials import BOOKS, HEEDED, IN_ORDER, PAPERS, STATE, TWINS, dials_of, settled
+from fathom.world.facts import GENRES, SLOTS
 from fathom.world.names import Names, grammar
+from fathom.world.reading import papers_of
 from fathom.world.types import Dials, Language, Passage
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -29,7 +33,8 @@ each_language = pytest.mark.parametrize("language", LANGUAGES)
 LENGTHS = (8192, 12288)
 # Words of questions that say nothing of the subject.
 PLAIN = frozenset(re.findall(
-    "[a-z]+", "the of in to a for was what which who how many at on did that so could be had it and were when up by"
+    "[a-z]+",
+    "the of in to a for was what which who how many at on did that so could be had it and were when up by after over",
 ))  # fmt: skip
 
 
@@ -53,19 +58,18 @@ SETTINGS = [
     for code, dials in HEEDED.items()
     for name, dial in dials.items()
     if name not in ("spread", "order", "noise")
-    for value in dict.fromkeys((*dial.words, *((dial.least, dial.most) if dial.most >= dial.least else ())))
-    if value != dial.default
+    for value in dict.fromkeys((*dial.words, *(dial.read(f"{end:g}") for end in (dial.least, dial.most))))
+    if value is not None and value != dial.default
 ]
 
 
 @each_language
 @pytest.mark.parametrize(("code", "setting"), SETTINGS, ids=str)
 def test_at_every_end_of_a_dial_the_answer_follows_from_the_text(
-    code: str, setting: dict[str, int | str], language: Language
+    code: str, setting: dict[str, Facet], language: Language
 ) -> None:
-    chosen = {name: int(value) if isinstance(value, float) else value for name, value in setting.items()}
     for number in range(2):
-        gold, read = solved(code, number, dials_of(chosen), language)
+        gold, read = solved(code, number, dials_of(setting), language)
         assert gold == read, number
 
 
@@ -74,11 +78,8 @@ def test_ends_of_any_two_dials_go_together(code: str) -> None:
     ends = [setting for own, setting in SETTINGS if own == code]
     for first, second in combinations(ends, 2):
         if first.keys() != second.keys():
-            chosen = {
-                name: int(value) if isinstance(value, float) else value for name, value in (first | second).items()
-            }
             for number in range(3):
-                assert OF[code].facts(code, 3, number, dials_of(chosen))
+                assert OF[code].facts(code, 3, number, dials_of(first | second))
 
 
 def test_a_twin_with_one_near_paper_exists_for_every_item() -> None:
@@ -125,6 +126,71 @@ def test_a_counterfactual_twin_has_another_answer_and_the_same_question_and_numb
 
 
 @each_language
+@pytest.mark.parametrize("code", ["T3.1", "T3.2", "T5.1"])
+def test_papers_without_an_answer_lack_what_tells_it_and_nothing_else(code: str, language: Language) -> None:
+    family = OF[code]
+    for number in range(4):
+        there, gone = (family.facts(code, 6, number, Dials(unanswerable=side)) for side in (False, True))
+        first, second = (family.problem(facts, code, language) for facts in (there, gone))
+        assert (first.question, first.options) == (second.question, second.options)
+        assert set(second.answers) == (
+            {"E"} if code != "T5.1" else {f"{letter}: {NONE[language]}" for letter in "ABCDEF"}
+        )
+        read = [papers_of(text_of(list(family.passages(facts, language))), language) for facts in (there, gone)]
+        told = [{(paper.mark, each.work, each.act) for paper in papers for each in paper.reported} for papers in read]
+        assert told[1] < told[0]
+        assert len(told[0]) - len(told[1]) == len(gone.left_out)
+
+
+@pytest.mark.parametrize("code", ["T3.1", "T3.2"])
+def test_the_answer_that_papers_do_not_say_it_is_offered_where_the_dial_is_chosen(code: str) -> None:
+    for side, is_offered in ((None, False), (False, True), (True, True)):
+        facts = OF[code].facts(code, 6, 0, Dials(unanswerable=side))
+        problem = OF[code].problem(facts, code, "en")
+        assert ("letter E" in problem.question) == is_offered
+        assert problem.chance == (1 / 5 if is_offered else 1 / 4)
+
+
+def fillers_of(code: str, noise: float, language: Language) -> dict[str, Passage]:
+    siblings = OF[code].siblings(OF[code].facts(code, 6, 0, Dials(noise=noise)), language)
+    return {passage.key: passage for passage in islice(siblings, 72)}
+
+
+@each_language
+def test_more_noise_makes_more_fillers_tell_no_facts_and_changes_no_other(language: Language) -> None:
+    without, some, only = (fillers_of("T7.1", noise, language) for noise in (0, 0.4, 1))
+    assert without.keys() == some.keys() == only.keys()
+    changed = [key for key in without if some[key] != without[key]]
+    assert 15 < len(changed) < 45
+    assert all(some[key] == only[key] for key in changed)
+    read = papers_of(text_of([*only.values()]), language)
+    assert len(read) == len(only)
+    assert not any(paper.reported or paper.links for paper in read)
+
+
+def test_noise_puts_papers_in_the_place_of_books() -> None:
+    books = [sum(key.startswith("ledger") for key in fillers_of("T8.2", noise, "en")) for noise in (0, 0.4, 1)]
+    assert books[0] > books[1] > books[2] == 0
+
+
+@each_language
+@pytest.mark.parametrize("density", [0.5, 0.2])
+def test_the_density_is_the_share_of_sentences_that_tell_facts(density: float, language: Language) -> None:
+    plain, thin = (
+        text_of([*OF["T1.1"].passages(OF["T1.1"].facts("T1.1", 6, 0, Dials(density=each)), language)])
+        for each in (1, density)
+    )
+    told = [
+        [(paper.mark, paper.links, [(each.work, each.act, each.values) for each in paper.reported]) for paper in papers]
+        for papers in (papers_of(text, language) for text in (plain, thin))
+    ]
+    assert told[0] == told[1]
+    facts = sum(len(links) + len(records) for _, links, records in told[0])
+    sentences = [len(re.findall(r"[.?!](?=\s|$)|[。？！]", text)) for text in (plain, thin)]
+    assert density * 0.7 < facts / (facts + sentences[1] - sentences[0]) < density * 1.3
+
+
+@each_language
 def test_real_and_invented_names_tell_the_same_world(language: Language) -> None:
     for code in ("T1.1", "T3.1", "T8.2"):
         sides = [OF[code].facts(code, 6, 1, Dials(names=kind)) for kind in ("invented", "real")]
@@ -146,10 +212,14 @@ def test_real_names_are_as_many_as_invented_ones_and_no_town_is_a_district() -> 
 
 
 def words_of(text: str, language: Language) -> set[str]:
-    """Words, or pairs of Chinese characters."""
+    """Words, or pairs of Chinese characters, without those that say nothing of the subject."""
     if language == "en":
         return set(re.findall("[a-z]+", text.lower())) - PLAIN
-    return {pair for place in range(len(text)) if re.fullmatch("[\u4e00-\u9fff]{2}", pair := text[place : place + 2])}
+    return {
+        pair
+        for place in range(len(text))
+        if re.fullmatch("(?![了的]|.[了的]|是在)[\u4e00-\u9fff]{2}", pair := text[place : place + 2])
+    }
 
 
 @each_language
@@ -166,15 +236,16 @@ def test_a_question_in_other_words_shares_none_with_its_evidence_and_a_literal_o
 @each_language
 def test_no_question_in_other_words_shares_one_with_any_plan_or_lead(language: Language) -> None:
     table, other = grammar(language), grammar("other_words")
-    leads = [lead for genre in table["genres"].values() for lead in genre["lead"]]
-
-    def plain(plan: str) -> set[str]:
-        return words_of(re.sub(r"\{\w+\}", "{}", plan), language)
-
-    for act, plans in table["acts"].items():
-        told = set[str]().union(*map(plain, [*plans["text"], *leads]))
+    writer = teller(Random(0), language, "Oldham", 5)
+    writer.someone = str
+    slots = dict.fromkeys(("work", *{slot for slots in SLOTS.values() for slot in slots}), "#")
+    leads = [writer.phrase(f"lead.{genre}") for genre in GENRES for _ in range(150)]
+    for act in table["acts"]:
+        plans = [writer.phrase(f"act.{act}", **slots) for _ in range(400)]
+        told = set[str]().union(*(words_of(text, language) for text in (*plans, *leads)))
         for slot in other[act].values():
-            assert not plain(slot[language]) & told, (act, slot[language])
+            asked_for = words_of(re.sub(r"\{\w+\}", "#", slot[language]), language)
+            assert not asked_for & told, (act, asked_for & told)
         for name, work in zip(table["works"], other["works"][language], strict=True):
             assert not words_of(work, language) & (told | words_of(name, language)), (act, work)
 

@@ -186,3 +186,30 @@ def test_records_of_a_rule_identify_what_is_asked() -> None:
     first = passages[0]
     assert solved("T10.1", "en", problem, passages) == problem.answers
     assert solved("T10.1", "en", problem, [Passage(first.key, first.text)]) != problem.answers
+
+
+def test_the_place_of_the_turn_that_is_asked_about_is_the_answer_as_seldom_as_any_option() -> None:
+    own = []
+    for number in range(600):
+        facts = DIALOGUE.facts("T11.2", 7, number, DEFAULT)
+        turn, right = facts.slots["turn"], facts.right
+        if facts.question == "state_question" and isinstance(turn, int) and right is not None:
+            own.append(facts.options[right][0] in facts.scenes[0].turns[turn - 1][1][0])
+    # Three standard errors; it was 38% when the thing and the turn were drawn one after the other.
+    assert abs(sum(own) / len(own) - 0.25) < 3 * (0.25 * 0.75 / len(own)) ** 0.5
+
+
+def test_what_is_brought_before_its_day_is_not_said_to_come_as_agreed() -> None:
+    # Days that are promised are in the second half of a year, and all conversations in the first.
+    facts = [DIALOGUE.facts("T11.1", 7, number, DEFAULT) for number in range(40)]
+    said = [turn[1] for one in facts for scene in one.scenes for turn in scene.turns]
+    brought = [words for words in said if "have brought it" in words[0]]
+    assert brought
+    assert all("early" in english and "提前" in chinese for english, chinese in brought)
+
+
+def test_chinese_speakers_who_carry_a_thing_say_so_as_people_do() -> None:
+    facts = [DIALOGUE.facts("T11.2", 7, number, DEFAULT) for number in range(5)]
+    said = {turn[1][1] for one in facts for scene in one.scenes for turn in scene.turns}
+    assert "我把它拿好了，往哪儿放？" in said
+    assert not any("拿着它了" in words for words in said)

@@ -87,6 +87,9 @@ from fathom.analysis.recovery import recovery as recovery
 from fathom.analysis.repeats import Repeats as Repeats
 from fathom.analysis.repeats import Trend as Trend
 from fathom.analysis.repeats import repeats as repeats
+from fathom.analysis.rules import RowsOfRules as RowsOfRules
+from fathom.analysis.rules import RuleGap as RuleGap
+from fathom.analysis.rules import rule_gaps as rule_gaps
 from fathom.analysis.scores_table import ScoreCell as ScoreCell
 from fathom.analysis.scores_table import ScoreTable as ScoreTable
 from fathom.analysis.scores_table import is_score_table as is_score_table
@@ -94,6 +97,7 @@ from fathom.analysis.scores_table import read_scores as read_scores
 from fathom.analysis.scores_table import score_profiles as score_profiles
 from fathom.analysis.setup_costs import Amount as Amount
 from fathom.analysis.setup_costs import Spent as Spent
+from fathom.analysis.setup_costs import at_prices_of as at_prices_of
 from fathom.analysis.setup_costs import frontier as frontier
 from fathom.analysis.setups import VERDICTS as VERDICTS
 from fathom.analysis.setups import Difference as Difference

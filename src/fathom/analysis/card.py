@@ -22,18 +22,21 @@ from fathom.analysis.changes import folded
 from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.faulty_items import FaultyItems, marked
 from fathom.analysis.grid import ALL
+from fathom.plugins.discovery import declared
 from fathom.printing import readable
 from fathom.stats.intervals import Interval, Z
 from fathom.stats.outcomes import Unanswered
 from fathom.storage.foreign import open_regular
 from fathom.tokens.length import parse_length
-from fathom.types import FathomError
+from fathom.types import FathomError, Task
 
 JUDGE = "judge "
 """What the grader of a judged reply begins with."""
 Kind: TypeAlias = Literal["measured", "printed"]
 WITHIN = 1.0
 """Standard errors by which a reproduced score may differ."""
+NAMED = 2
+"""Scorers that a row of several tasks names."""
 NEEDED = ("model", "benchmark", "value", "date", "source")
 COLUMNS = (
     *NEEDED,
@@ -63,7 +66,8 @@ class How:
         version: Of the benchmark: a suite's fingerprint, a release, a commit.
         revision: Of the published records: commits of their data sets.
         scorer: What scored the replies, and by which rule.
-        port: The program whose scorer that is, if it is not fathom's.
+        port: The program whose scorer that is, or whose scorer the rule ``official`` follows (a metric of ``fathom list
+            metrics``); "" for fathom's own.
         prompt: Whose prompt was sent.
         judge: The model that judged.
         window: Context window in tokens.
@@ -191,9 +195,17 @@ def measured_rows(
         tasks = {point.task for point in points if point.task != ALL}
         chosen = [point for point in points if len(tasks) > 1 or point.task != ALL]
         for point in sorted(chosen, key=lambda each: (each.task != ALL, each.task, each.length)):
-            row = _measured(str(suite), str(rule), point, own, how)
+            named = [point.task] if point.task != ALL else sorted(tasks)
+            row = _measured(str(suite), str(rule), point, own, replace(how, port=how.port or _port(str(rule), named)))
             made.append(replace(row, without=without.get((point.task, point.length)) if row.faulty else None))
     return made
+
+
+def _port(rule: str, tasks: Sequence[str]) -> str:
+    """The metrics whose released rule scored some tasks; "" for another rule, or if they are many."""
+    known: Mapping[str, Task] = declared("tasks", lambda task: task.name) if rule == "official" else {}
+    metrics = {known[task].official for task in tasks if task in known} - {""}
+    return ", ".join(sorted(metrics)) if len(metrics) <= NAMED else "the released rules of its tasks"
 
 
 def _without_faulty(rows: pl.DataFrame, unanswered: Unanswered) -> dict[tuple[str, int], float | None]:
@@ -209,7 +221,7 @@ def _measured(suite: str, rule: str, point: CurvePoint, rows: pl.DataFrame, how:
     own = rows.filter(pl.col("length") == point.length)
     own = own if point.task == ALL else own.filter(pl.col("task") == point.task)
     graders = [grader for grader in own["grader"].unique(maintain_order=True) if grader]
-    scorer = ", ".join([*graders, f"rule {rule}"]) if len(graders) <= 2 else f"scorers of its tasks, rule {rule}"
+    scorer = ", ".join([*graders, f"rule {rule}"]) if len(graders) <= NAMED else f"scorers of its tasks, rule {rule}"
     judges = sorted({grader.removeprefix(JUDGE).rpartition(" (")[0] for grader in graders if grader.startswith(JUDGE)})
     cost = own["cost"].fill_nan(None).drop_nulls()
     return CardRow(
@@ -246,7 +258,8 @@ def with_both_rules(strict: Iterable[CardRow], official: Iterable[CardRow]) -> l
         if other is None or lacks or other.how.scorer == row.how.scorer:
             made.append(row)
         elif (other.score, other.n) == (row.score, row.n):
-            made.append(replace(row, how=replace(row.how, scorer=f"{row.how.scorer} and official")))
+            how = replace(row.how, scorer=f"{row.how.scorer} and official", port=row.how.port or other.how.port)
+            made.append(replace(row, how=how))
         else:
             made += [row, other]
     return [*made, *others.values()]

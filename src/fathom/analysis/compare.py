@@ -4,9 +4,9 @@ See ``fathom.stats.differences``. The differences of an item at all lengths are 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, compress
 from operator import add
 from typing import Any
 
@@ -14,13 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.grid import ALL, Cell, blank_cells, blank_means
+from fathom.analysis.grid import ALL, blank_means
+from fathom.analysis.scored_samples import OUTCOMES, Scores, Side, sides_of
 from fathom.parallel.units import one_thread
-from fathom.rows.schema import NUMBER
-from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, gaps_over, paired
 from fathom.stats.intervals import Floats, Interval, kept_draws
-from fathom.stats.outcomes import COUNTED, LOST, Unanswered, added, scored_rows
+from fathom.stats.outcomes import Unanswered
 from fathom.stats.ranks import with_adjusted
 from fathom.types import FathomError
 
@@ -29,6 +28,8 @@ NEEDED = (
     *("value", "status", "detail", "answered", "chance", "facets"),
 )
 """Columns of rows that comparisons use."""
+_ENDED = [f"{name}_{side}" for side in "ab" for name in OUTCOMES]
+"""Fields with numbers of outcomes."""
 _BLOCK = 12
 """Models that are compared with as many others before the next ones."""
 
@@ -135,7 +136,6 @@ class Pairing:
         blank: Tasks and lengths (None for all) without a comparison.
         whole: Whether the mean over tasks can be compared.
         named: The names of both, as fields of ``Comparison``.
-        numbers: Outcomes of the replies of each cell.
         asked: Tasks and lengths that one of the two was asked at.
     """
 
@@ -144,23 +144,36 @@ class Pairing:
     blank: Collection[tuple[str, int | None]]
     whole: bool
     named: Mapping[str, Any]
-    numbers: Mapping[tuple[object, ...], Mapping[str, int]]
     asked: Collection[tuple[str, int]]
 
     def comparisons(self, null: float = 0.0) -> list[Comparison]:
         """The comparisons of ``compare``; p-values test a true difference of ``null``."""
+        return with_adjusted(self.unadjusted(null))
+
+    def unadjusted(self, null: float = 0.0) -> list[Comparison]:
+        """The same with ``p_adjusted`` still 1."""
         asked = [cell for task, pair in self.shared.items() for cell in _cells({task: pair}, self.drawn, task)]
         if self.whole:
             asked += _cells(self.shared, self.drawn, ALL)
+        asked = [cell for cell in asked if (cell.task, cell.length) not in self.blank]
         gaps = gaps_over([(cell.drawn, cell.columns) for cell in asked], null)
-        compared = [cell.compared(gap, self.named) for cell, gap in zip(asked, gaps, strict=True)]
-        shown = [comparison for comparison in compared if (comparison.task, comparison.length) not in self.blank]
-        whole = [replace(own, **_sides(own, self.numbers), cells_of=self._asked(own)) for own in shown]
-        return with_adjusted(whole)
+        return [self._compared(cell, gap) for cell, gap in zip(asked, gaps, strict=True)]
 
-    def _asked(self, compared: Comparison) -> int:
-        """Number of cells of its task and length that one of the two was asked at."""
-        return sum(compared.task in (ALL, task) and compared.length in (None, length) for task, length in self.asked)
+    def _compared(self, cell: "_Cell", gap: Gap) -> Comparison:
+        pairs = [pair for task, pair in self.shared.items() if cell.task in (ALL, task)]
+        ended = sum(pair.ended_at(cell.length) for pair in pairs)
+        return Comparison(
+            **self.named,
+            task=cell.task,
+            length=cell.length,
+            difference=gap.difference,
+            interval=gap.interval,
+            p_value=gap.p_value,
+            items=cell.items,
+            cells=cell.cells,
+            cells_of=sum(cell.task in (ALL, task) and cell.length in (None, length) for task, length in self.asked),
+            **dict(zip(_ENDED, np.ravel(ended).tolist(), strict=True)),
+        )
 
     def clusters(self, task: str, length: int | None) -> int:
         """Number of clusters that a comparison rests on; over all tasks that of the smallest task, times the tasks.
@@ -223,16 +236,14 @@ def compare_all(
     Raises:
         FathomError: There are fewer than two models or variants.
     """
-    samples = _Samples()
-    sides = [side for part in parts for side in _sides_of(part, unanswered, samples)]
+    sides = sides_of(parts, unanswered)
     if len(sides) < 2:
         raise FathomError("a comparison needs rows of two models or variants; name the runs of both")
     resampler = Resampler(seed, replicates)
     compared: dict[tuple[int, int], list[Comparison]] = {}
     with kept_draws():
         for first, second in _in_blocks(len(sides)):
-            pairing = _pair_up(sides[first], sides[second], samples, resampler)
-            compared[first, second] = pairing.comparisons()
+            compared[first, second] = _pair_up(sides[first], sides[second], resampler).unadjusted()
     return with_adjusted([comparison for pair in sorted(compared) for comparison in compared[pair]])
 
 
@@ -266,196 +277,76 @@ def pair_up(
         raise FathomError(f"cannot compare model {a[0]!r} with itself; give two models or two variants")
     both = [{"model": model, "variant": variant} for model, variant in (a, b)]
     named = pl.struct("model", "variant").is_in(both)
-    samples = _Samples()
-    sides = {side.system: side for side in _sides_of(rows.filter(named), unanswered, samples)}
-    return _pair_up(sides[a], sides[b], samples, Resampler(seed, replicates))
+    sides = {side.system: side for side in sides_of([rows.filter(named)], unanswered)}
+    return _pair_up(sides[a], sides[b], Resampler(seed, replicates))
 
 
-class _Samples:
-    """Numbers of samples and of items, the same for all models."""
-
-    def __init__(self) -> None:
-        self._samples: dict[str, int] = {}
-        self._items: dict[str, int] = {}
-        self.names: list[str] = []
-        """Names of the items, by number."""
-        self.clusters: dict[tuple[str, str], str] = {}
-        """The cluster of each item, by its task and name."""
-
-    def numbers(self, samples: Iterable[str]) -> NDArray[np.int64]:
-        known = self._samples
-        return np.array([known.setdefault(name, len(known)) for name in samples], dtype=np.int64)
-
-    def items(self, names: Iterable[str]) -> NDArray[np.int64]:
-        known = self._items
-        numbers = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
-        self.names += list(known)[len(self.names) :]
-        return numbers
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Scores:
-    """The scored samples of one model on one task, as columns.
-
-    Attributes:
-        first: Number of their first row.
-        samples: Their numbers.
-        items: Numbers of their items.
-        lengths: Lengths in tokens.
-        totals: Sums of the scores of their replies.
-        counts: Numbers of these replies.
-        ended: Numbers of replies with each outcome of ``COUNTED``, samples x outcomes.
-    """
-
-    first: NDArray[np.int64]
-    samples: NDArray[np.int64]
-    items: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    totals: Floats
-    counts: Floats
-    ended: NDArray[np.int64]
-
-    def at(self, places: NDArray[Any]) -> "_Scores":
-        """Some of the samples."""
-        return _Scores(*(getattr(self, name)[places] for name in _Scores.__slots__))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
-    """One model: its scored samples by task, and its cells (``blank_cells``)."""
-
-    system: tuple[str, str]
-    tasks: Mapping[str, _Scores]
-    cells: Mapping[Cell, bool]
-
-
-def _sides_of(rows: pl.DataFrame, unanswered: Unanswered, samples: _Samples) -> Iterator[_Side]:
-    """The models of some rows."""
-    counts = scored_rows(rows, unanswered)
-    if (counts["task"] == ALL).any():
-        raise FathomError(f"A task is named {ALL!r}, the reserved name of the mean over tasks. Rename it in the rows.")
-    systems = counts.partition_by("model", "variant", maintain_order=True, as_dict=True)
-    for model, variant in rows.select("model", "variant").unique(maintain_order=True).rows():
-        own = systems.get((model, variant), counts.clear())
-        yield _Side((model, variant), _scores_of(own, samples), blank_cells(own))
-
-
-def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
-    """The scored samples of one model by task."""
-    summed = (
-        counts.filter(pl.col("value").is_not_null())
-        .with_row_index(NUMBER)
-        .group_by("suite", "task", "item", "sample", "length", maintain_order=True)
-        .agg(
-            pl.col(NUMBER).first(),
-            pl.col("value").sum(),
-            pl.len().alias("replies"),
-            cluster_name().first(),
-            *((pl.col("outcome") == name).sum().alias(f"_{name}") for name in COUNTED),
-        )
-    )
-    scores = {}
-    named_clusters = summed.select("task", item_name().alias("name"), "cluster").iter_rows()
-    samples.clusters.update({(task, name): cluster for task, name, cluster in named_clusters})
-    for (task,), own in summed.partition_by("task", maintain_order=True, as_dict=True).items():
-        named = pl.concat_str("suite", "task", "sample", separator="\x1f")
-        scores[str(task)] = _Scores(
-            first=own[NUMBER].to_numpy().astype(np.int64),
-            samples=samples.numbers(own.select(named).to_series()),
-            items=samples.items(own.select(item_name()).to_series()),
-            lengths=own["length"].to_numpy(),
-            totals=own["value"].to_numpy(),
-            counts=own["replies"].to_numpy().astype(np.float64),
-            ended=own.select(f"_{name}" for name in COUNTED).to_numpy().astype(np.int64),
-        )
-    return scores
-
-
-def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pairing:
-    both = {
-        task: (own.at(np.isin(own.samples, other.samples)), other.at(np.isin(other.samples, own.samples)))
-        for task, own in a.tasks.items()
-        for other in [b.tasks.get(task)]
-        if other is not None
-    }
-    both = {task: sides for task, sides in both.items() if len(sides[0].first)}
-    ordered = sorted(both, key=lambda task: int(both[task][0].first.min()))
-    shared = {task: pair for task in ordered if (pair := _paired(*both[task], samples.names)) is not None}
+def _pair_up(a: Side, b: Side, resampler: Resampler) -> Pairing:
+    both = {task: _paired(own, b.tasks[task]) for task, own in a.tasks.items() if task in b.tasks}
+    shared = {task: pair for task, pair in both.items() if pair is not None}
+    shared = dict(sorted(shared.items(), key=lambda named: named[1].start))
     named: dict[str, Any] = {}
-    numbers: dict[tuple[object, ...], Mapping[str, int]] = {}
-    for place, (side, (model, variant)) in enumerate((("a", a.system), ("b", b.system))):
+    for side, (model, variant) in (("a", a.system), ("b", b.system)):
         named |= {f"model_{side}": model, f"variant_{side}": variant}
-        for task, sides in both.items():
-            own = sides[place]
-            for length in np.unique(own.lengths).tolist():
-                ended = own.ended[own.lengths == length].sum(axis=0).tolist()
-                numbers[model, variant, task, length] = dict(zip(COUNTED, ended, strict=True))
     differences = {
-        task: paired(pair.first, pair.second, task, resampler, [samples.clusters[task, name] for name in pair.names])
-        for task, pair in shared.items()
+        task: paired(*pair.whole, task, resampler, pair.clusters, pair.columns) for task, pair in shared.items()
     }
     blank = blank_means(a.cells, b.cells)
     # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
     whole = all(task in shared for task, _ in blank if task != ALL)
-    return Pairing(shared, differences, blank, whole, named, numbers, a.cells.keys() | b.cells.keys())
+    return Pairing(shared, differences, blank, whole, named, a.cells.keys() | b.cells.keys())
 
 
-def _sides(comparison: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
-    """How many replies were unanswered, truncated or missing, on each side."""
-    fields: dict[str, Any] = {}
-    systems = (comparison.model_a, comparison.variant_a), (comparison.model_b, comparison.variant_b)
-    for side, system in zip("ab", systems, strict=True):
-        tally = added(
-            part
-            for (model, variant, task, length), part in numbers.items()
-            if (model, variant) == system and comparison.task in (ALL, task) and comparison.length in (None, length)
-        )
-        fields |= {f"{name}_{side}": tally[name] for name in ("unanswered", "cut", *LOST)}
-    return fields
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
-    """Scores of both models on shared cells, items x lengths; NaN in both if either is."""
+    """Scores of both models on shared cells.
 
-    names: tuple[str, ...]
-    lengths: tuple[int, ...]
-    first: Floats
-    second: Floats
-
-
-def _paired(a: _Scores, b: _Scores, names: Sequence[str]) -> _Pair | None:
-    """Two models on one task.
-
-    Args:
-        a: The scores of one on the samples of both.
-        b: Those of the other.
-        names: Names of the items, by number.
+    Attributes:
+        clusters: The clusters of the items.
+        lengths: Lengths in tokens.
+        known: Where they have scores, items x lengths.
+        whole: Their scores, items x the lengths of all models; at these lengths NaN in both if either is.
+        columns: The lengths among those of all models.
+        ended: Numbers of replies to shared samples: models x lengths x outcomes.
+        start: Number of the first row of the first model.
     """
-    items = np.array(sorted(np.intersect1d(a.items, b.items).tolist(), key=names.__getitem__), dtype=np.int64)
-    lengths = np.intersect1d(a.lengths, b.lengths)
-    first, second = (_table(side, items, lengths) for side in (a, b))
-    both = ~np.isnan(first) & ~np.isnan(second)
-    lines, columns = both.any(axis=1), both.any(axis=0)
-    if not columns.any():
+
+    clusters: tuple[str, ...]
+    lengths: tuple[int, ...]
+    known: NDArray[np.bool_]
+    whole: tuple[Floats, Floats]
+    columns: tuple[int, ...]
+    ended: NDArray[np.int64]
+    start: int
+
+    def ended_at(self, length: int | None) -> NDArray[np.int64]:
+        """Numbers of replies at a length or at all of them, models x outcomes."""
+        total: NDArray[np.int64] = self.ended.sum(axis=1)
+        if length is None:
+            return total
+        return self.ended[:, self.lengths.index(length)] if length in self.lengths else 0 * total
+
+
+def _paired(a: Scores, b: Scores) -> _Pair | None:
+    """Two models on one task; None without a sample that both have a score for."""
+    shared = a.scored & b.scored
+    if not np.any(shared):
         return None
-    first, second = np.where(both, first, np.nan), np.where(both, second, np.nan)
-    kept = np.ix_(lines, columns)
-    chosen = tuple(names[number] for number in items[lines].tolist())
-    return _Pair(chosen, tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
-
-
-def _table(scores: _Scores, items: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
-    """Mean score of each item at each length, NaN without one."""
-    shared = np.isin(scores.items, items) & np.isin(scores.lengths, lengths)
-    own, order = scores.at(shared), np.argsort(items)
-    line = order[np.searchsorted(items, own.items, sorter=order)]
-    place = line * len(lengths) + np.searchsorted(lengths, own.lengths)
-    size = len(items) * len(lengths)
-    totals, counts = (np.bincount(place, part, size) for part in (own.totals, own.counts))
-    means = np.full(size, np.nan)
-    np.divide(totals, counts, out=means, where=counts > 0)
-    return means.reshape(len(items), len(lengths))
+    first, second, samples = a.over(shared), b.over(shared), a.samples
+    known = ~np.isnan(first)
+    items, lengths = np.any(known, axis=1), np.any(known, axis=0)
+    sides = (a.means, first), (b.means, second)
+    if all(np.array_equal(own[:, lengths], scores[:, lengths], equal_nan=True) for own, scores in sides):
+        first, second = a.means, b.means  # of other lengths too, of which the sums are drawn once for all pairs
+    return _Pair(
+        clusters=tuple(compress(samples.clusters, items)),
+        lengths=tuple(compress(samples.lengths, lengths)),
+        known=known[np.ix_(items, lengths)],
+        whole=(first[items], second[items]),
+        columns=tuple(np.flatnonzero(lengths).tolist()),
+        ended=np.stack([samples.at_length[lengths] @ (side.ended * shared[:, None]) for side in (a, b)]),
+        start=int(a.first[shared].min()),
+    )
 
 
 def _common(pairs: Mapping[str, _Pair]) -> list[int]:
@@ -481,19 +372,6 @@ class _Cell:
     items: int
     cells: int
 
-    def compared(self, gap: Gap, named: Mapping[str, Any]) -> Comparison:
-        """The difference as it is shown."""
-        return Comparison(
-            **named,
-            task=self.task,
-            length=self.length,
-            difference=gap.difference,
-            interval=gap.interval,
-            p_value=gap.p_value,
-            items=self.items,
-            cells=self.cells,
-        )
-
 
 def _cells(pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: str) -> list[_Cell]:
     """The differences at each length, and over all of them."""
@@ -502,7 +380,7 @@ def _cells(pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: s
     common = _common(pairs)
     places = {name: [pair.lengths.index(length) for length in common] for name, pair in pairs.items()}
     both = _together(pairs, drawn, common)
-    known = [~np.isnan(pair.first[:, places[name]]) for name, pair in pairs.items()]
+    known = [pair.known[:, places[name]] for name, pair in pairs.items()]
     columns: list[tuple[int | None, list[int]]] = [(length, [column]) for column, length in enumerate(common)]
     if common:
         columns.append((None, list(range(len(common)))))

@@ -78,7 +78,6 @@ def checked_tiers(given: Mapping[str, object], source: str = "") -> dict[str, tu
     """Tiers with the three required lists of names.
 
     Args:
-        given: The lists by the name of their tier.
         source: Their source, for messages.
 
     Raises:

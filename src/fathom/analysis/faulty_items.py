@@ -137,7 +137,6 @@ def with_and_without(rows: pl.DataFrame, entries: Sequence[FaultyItems]) -> list
 
     Args:
         rows: A rows table, whose replies without a score do not count.
-        entries: Faulty items.
     """
     scored = marked(rows.drop_nulls("value"), entries)
     grouped = (

@@ -27,7 +27,7 @@ from fathom.analysis.gate import (
     side_rows,
 )
 from fathom.analysis.grid import ALL
-from fathom.analysis.recovery import context_means, recovery_questions
+from fathom.analysis.recovery import LITTLE, context_means, recovery_questions
 from fathom.parallel.units import one_thread
 from fathom.stats.differences import PAIRED_REPLICATES, gap_of
 from fathom.stats.intervals import Floats, interval_of, kept_draws
@@ -184,6 +184,8 @@ def _change(parts: Mapping[str, pl.DataFrame], seed: int) -> _Change | str:
         full_drawn, alone_drawn, none_drawn = (draws[_column(name, context)] for context in _CONTEXTS)
         if not interval_of(alone_drawn - none_drawn, alone - none).low > 0:
             return f"with its evidence alone the {name} does not answer clearly more than without"
+        if alone - none < LITTLE:
+            return f"the evidence brings the {name} {100 * (alone - none):.1f} points, of which a share says little"
         point += sign * (full - none) / (alone - none)
         drawn = drawn + sign * (full_drawn - none_drawn) / (alone_drawn - none_drawn)
         gains.append(alone - none)

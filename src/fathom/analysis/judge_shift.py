@@ -28,12 +28,10 @@ class JudgeShift:
 
     Attributes:
         task: The task; ``all`` for all of them.
-        judge: The first judge.
         second: The second judge; the same name if the same model was asked with a second prompt.
         replies: Replies that both have scored.
         failed: Those of the sample that the second judge could not score.
         first_mean: Mean score by the first judge, averaged within an item first.
-        second_mean: That by the second.
         shift: ``second_mean`` minus ``first_mean``.
         interval: Its 95% interval, paired over items.
         p_value: Two-sided p-value of the shift.

@@ -25,11 +25,8 @@ class PublishedAndGenerated:
     """Scores of one model on a generated task and on the published records of it.
 
     Attributes:
-        task: The generated task.
-        records: The task on published records.
         length: Length in tokens; None for the mean over the lengths that both have.
         generated: Mean score of the generated items, in [0, 1].
-        published: That of the published ones.
         generated_interval: Its 95% interval; None over lengths. The other likewise.
         difference: ``published`` minus ``generated``, with its interval and p-value; not paired.
         p_adjusted: The p-value adjusted by Holm's method for all differences of the table.
@@ -56,6 +53,12 @@ def published_twins() -> dict[str, str]:
     """The tasks on published records, by the generated tasks that ask for the same ability."""
     tasks: Mapping[str, Task] = declared("tasks", lambda task: task.name)
     return {task.name: task.published for task in tasks.values() if task.published}
+
+
+def record_tasks() -> set[str]:
+    """The tasks on published records."""
+    tasks: Mapping[str, Task] = declared("tasks", lambda task: task.name)
+    return {task.name for task in tasks.values() if task.gold == ("record",)}
 
 
 def published_and_generated(

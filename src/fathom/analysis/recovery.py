@@ -42,6 +42,9 @@ RIGHT = 0.5
 KINDS = ("known", "read", "not found", "not understood", "only in full")
 UNDEFINED = "with its evidence alone it does not answer clearly more than without"
 """Why there is no recovery."""
+LITTLE = 0.1
+"""The least gain from the evidence whose recovered share says something about reading: evidence that a model cannot use
+still tells it the form of an answer, such as a digit where a number is asked for."""
 _SYSTEM = ["model", "variant"]
 _QUESTION = [*_SYSTEM, "suite", "task", "item", "question"]
 _STREAMS = 2
@@ -62,7 +65,6 @@ class DepthRecovery:
     Attributes:
         depth_low: Least depth; equal to ``depth_high`` for chosen depths.
         depth_high: Largest depth, which belongs to the next part, but for the last one.
-        questions: Questions.
         full: Mean score with the whole context, in [0, 1], with its interval.
         lost: Mean score with the evidence alone minus ``full``, paired.
         recovery: As in ``Recovery``, of these questions; None of fewer than ``LEAST`` items too.
@@ -85,7 +87,6 @@ class Recovery:
         variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over the tasks that have all lengths.
         length: Length of the whole context in tokens.
-        questions: Questions.
         full: Mean score with the whole context, in [0, 1], with its interval.
         alone: The same with the evidence alone.
         none: The same without context; the chance level for questions that cannot be asked so.
@@ -126,6 +127,14 @@ class Recovery:
     def reason(self) -> str:
         """Why there is no recovery, "" if there is."""
         return "" if self.recovery else UNDEFINED
+
+    @property
+    def doubt(self) -> str:
+        """Why the recovery says little, "" if it says something, or if there is none."""
+        gained = 100 * (self.alone.value - self.none.value)
+        if not self.recovery or gained >= 100 * LITTLE:
+            return ""
+        return f"of a gain of {gained:.1f} points from the evidence, which the form of an answer alone can bring"
 
 
 def recovery(
@@ -312,7 +321,6 @@ def context_means(
 
     Args:
         parts: Questions of each task (``recovery_questions``).
-        seed: Seed of the replicates.
         replicates: Their number.
         contexts: The columns; one that ends with ``none`` is a fact where no task was asked without context.
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from fathom.models.prices import find_price
+from fathom.models.protocol import BASELINES
 from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.intervals import Floats, Interval, clusters_of, interval_of, resampled_means
 from fathom.stats.outcomes import MISSING_AT_MOST
+from fathom.types import FathomError
 
 QUANTITIES = ("tokens_in", "tokens_out", "tokens", "cost", "seconds")
 
@@ -90,6 +93,41 @@ def _spent(part: pl.DataFrame, seed: int) -> Spent:
             for column, (name, mean) in enumerate(zip(known, means, strict=True))
         }
     )
+
+
+def prompt_tokens() -> pl.Expr:
+    """Prompt tokens as the provider counted them; of a whole prompt without a count, those of the suite's tokenizer."""
+    whole = pl.when(pl.col("variant") == "").then(pl.col("tokens") - pl.col("truncated"))
+    return pl.coalesce("tokens_in", whole).alias("tokens_in")
+
+
+def at_prices_of(rows: pl.DataFrame, model: str) -> pl.DataFrame:
+    """Rows with the dollars that their tokens would cost at a model's prices, in place of their own.
+
+    Where the provider did not count a whole prompt, the suite's count stands for it. Replies of offline baselines count
+    nothing. No prompt is taken to be in a cache. A reply with unknown tokens has no cost.
+
+    Args:
+        model: Name in the price table.
+
+    Raises:
+        FathomError: The table has no price for it.
+    """
+    price = find_price(model)
+    if price.input is None:
+        raise FathomError(
+            f"{model}: no price is known; name a model of the price table, or add it to ~/.config/fathom/prices.toml"
+        )
+    counted = rows.with_columns(
+        prompt_tokens(),
+        tokens_out=pl.coalesce("tokens_out", pl.when(pl.col("model").str.starts_with(BASELINES)).then(0)),
+    )
+    # A system sends several prompts, of which none is longer than the whole one.
+    costs = [
+        None if None in (read, written) else price.cost(read, written, longest=min(read, whole or read))
+        for read, written, whole in counted.select("tokens_in", "tokens_out", "tokens").iter_rows()
+    ]
+    return counted.with_columns(cost=pl.Series(costs, dtype=pl.Float64))
 
 
 def ratio(own: Amount | None, base: Amount | None) -> float | None:

@@ -199,7 +199,6 @@ class SetupResult:
     """One setup over all lengths.
 
     Attributes:
-        setup: The setup.
         points: Its points, lengths ascending.
         gain: Difference to the base averaged over all tested lengths beyond the window; None for the base, without such
             lengths, or if one of both has no score at one of them.

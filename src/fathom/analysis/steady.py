@@ -28,7 +28,6 @@ class Corrected:
     """A profile above chance; the first column is the base, the others are the lengths beyond it.
 
     Attributes:
-        profile: The profile.
         lengths: Lengths in tokens; that of the base is the mean of its lengths.
         ability: Score minus chance, may be negative; shape (1 + lengths,).
         draws: Replicates of ``ability``.

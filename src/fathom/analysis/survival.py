@@ -11,8 +11,8 @@ its score on facts that were not compacted. ``kept`` is the q at which these sco
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 
 from fathom.analysis.questions import ModelReplies, asked
 from fathom.analysis.ranking import Ranked, ranking_of_questions
+from fathom.analysis.setup_costs import frontier, prompt_tokens
 from fathom.stats.columns import facet
 from fathom.stats.intervals import (
+    OTHER,
+    REPLICATES,
     Floats,
     Interval,
     clusters_of,
@@ -30,7 +33,7 @@ from fathom.stats.intervals import (
     resampled_means,
     resampled_sums,
 )
-from fathom.stats.outcomes import Unanswered, nothing_measured
+from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, nothing_measured
 
 By: TypeAlias = Literal["all", "age", "kind", "compactions"]
 FACETS: tuple[By, ...] = ("age", "kind", "compactions")
@@ -39,9 +42,9 @@ SHORT = 1024
 """Tokens up to which facts are of one group; groups of older facts are twice as wide as those before."""
 LEAST_COMPARED = 6
 """Conversations below which no difference of two systems can be significant (random signs), nor has an interval."""
-LEAST_KEPT = 40
-"""Conversations below which the share that is kept has no interval: with 20 it covers 0.98 in 80% of studies."""
-_STEPS = 50
+LEAST_KEPT = 20
+"""Conversations below which the share that is kept has no interval."""
+_STEPS = 32
 """Halvings in the search for the share that is kept."""
 
 
@@ -56,8 +59,10 @@ class SurvivalPoint:
         high: The largest.
         score: Mean score of their questions, in [0, 1].
         interval: Its 95% interval.
-        tokens_in: Mean prompt tokens of a question, over all requests; None if unknown.
-        cost: Mean cost of a question in US dollars; None if unknown.
+        tokens_in: Mean prompt tokens of a question, over all requests; None if unknown for more than 2%.
+        tokens_out: Mean tokens of the replies; None likewise.
+        cost: Mean cost of a question in US dollars; None likewise.
+        frontier: Whether no other system is right as often for less, or more often for as little; see :func:`priced`.
         questions: Number of questions.
         clusters: Number of conversations.
     """
@@ -74,6 +79,8 @@ class SurvivalPoint:
     cost: float | None
     questions: int
     clusters: int
+    tokens_out: float | None = None
+    frontier: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +96,17 @@ class Survival:
         difference_interval: An interval that holds for the differences of all systems together, 95%, and excludes 0
             only if the ranks do; None for the first system and below six conversations.
         kept: Share of facts that each compaction keeps; None if all facts were compacted, or none was.
-        kept_interval: Its 95% interval; None if that is, and below 40 conversations.
+        kept_interval: Its 95% interval; None if that is, and below 20 conversations.
         compactions: Mean number of compactions that a fact went through, over facts whose place is known.
-        tokens_in: Mean prompt tokens of a question, over all requests; None if unknown.
-        tokens_out: Mean tokens of the replies; None if unknown.
-        cost: Mean cost of a question in US dollars; None if unknown.
+        tokens_in: Mean prompt tokens of a question, over all requests; None if unknown for more than 2%.
+        tokens_out: Mean tokens of the replies; None likewise.
+        cost: Mean cost of a question in US dollars; None likewise.
         questions: Number of questions.
         clusters: Number of conversations.
+        frontier: Whether no other system is right as often for less, or more often for as little; see :func:`priced`.
+        session_tokens: Mean tokens of the conversations themselves, prompts and replies, if they are transcripts that
+            record them; None if unknown for more than 2%.
+        session_cost: Their mean cost in US dollars; None likewise.
     """
 
     model: str
@@ -114,6 +125,12 @@ class Survival:
     cost: float | None
     questions: int
     clusters: int
+    frontier: bool | None = None
+    session_tokens: float | None = None
+    session_cost: float | None = None
+
+
+Priced = TypeVar("Priced", SurvivalPoint, Survival)
 
 
 def survival(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[SurvivalPoint]:
@@ -134,7 +151,7 @@ def survival(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int =
         points += _points(model, "age", numbers["age"], seed)
         points += _points(model, "kind", facts["kind"].to_list(), seed)
         points += _points(model, "compactions", numbers["compactions"], seed)
-    return points
+    return priced(points)
 
 
 def survivors(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Survival]:
@@ -176,13 +193,52 @@ def survivors(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int 
                 cost=means[2],
                 questions=len(groups),
                 clusters=len(set(groups)),
+                session_tokens=_of_sessions(model, "session_tokens"),
+                session_cost=_of_sessions(model, "session_dollars"),
             )
         )
-    return made
+    return priced(made)
+
+
+def priced(systems: Sequence[Priced]) -> list[Priced]:
+    """Systems, or their points, with ``frontier``: no other is right as often for less, or more often for as little.
+
+    What counts are dollars, or tokens where no system cost anything: those of prompts and replies if they are known of
+    all, of prompts otherwise. Points of one group are compared, of systems that were asked as many questions of as many
+    conversations, by point estimates. None is kept for systems whose amount is unknown.
+
+    Args:
+        systems: Systems, or points of any groups.
+    """
+    groups: dict[object, list[Priced]] = {}
+    for system in systems:
+        group = (system.by, system.group, system.low) if isinstance(system, SurvivalPoint) else ()
+        groups.setdefault((group, system.questions, system.clusters), []).append(system)
+    marks: dict[int, bool | None] = {}
+    for own in groups.values():
+        known = [(str(id(system)), system.score, amount) for system, amount in zip(own, amounts(own), strict=True)]
+        best = frontier((name, score, amount) for name, score, amount in known if amount is not None)
+        marks |= {int(name): None if amount is None else name in best for name, _, amount in known}
+    return [replace(system, frontier=marks[id(system)]) for system in systems]
+
+
+def amounts(systems: Sequence[Priced]) -> list[float | None]:
+    """What a question takes each system: dollars, or tokens where none cost anything; see :func:`priced`."""
+    if any(system.cost for system in systems):
+        return [system.cost for system in systems]
+    if all(system.tokens_out is not None for system in systems):
+        used = ((system.tokens_in, system.tokens_out or 0) for system in systems)
+        return [None if tokens_in is None else tokens_in + tokens_out for tokens_in, tokens_out in used]
+    return [system.tokens_in for system in systems]
 
 
 def share_kept(
-    scores: Floats, compactions: NDArray[np.int64], groups: Sequence[str], seed: int = 0
+    scores: Floats,
+    compactions: NDArray[np.int64],
+    groups: Sequence[str],
+    seed: int = 0,
+    *,
+    replicates: int = REPLICATES,
 ) -> tuple[float | None, Interval | None]:
     """The share of facts that each compaction keeps, with its 95% interval.
 
@@ -191,10 +247,11 @@ def share_kept(
         compactions: How often each was compacted.
         groups: The conversation of each.
         seed: Seed of the interval (Bayesian bootstrap over conversations).
+        replicates: Replicates of the interval.
 
     Returns:
         Both None if all facts were compacted, or none was, or those that were not are never right. The interval is None
-        with fewer than 40 conversations, where it covers the truth too rarely.
+        with fewer than 20 conversations.
     """
     numbers = np.unique(compactions)
     later = numbers > 0
@@ -203,13 +260,16 @@ def share_kept(
     table = np.where(compactions[:, None] == numbers, scores[:, None], np.nan)
     table = np.column_stack([table, np.where(compactions > 0, scores, np.nan)])
     clusters = clusters_of(table, groups)
-    sums = resampled_sums(clusters, seed)
     point = _shares_kept(clusters.means[None, :], clusters.counts.sum(axis=0)[None, :], numbers)[0]
     if math.isnan(point):
         return None, None
     if len(set(groups)) < LEAST_KEPT:
         return float(point), None
-    interval = interval_of(_shares_kept(sums.means(seed), sums.mass, numbers), float(point))
+    sums = resampled_sums(clusters, seed, replicates=replicates)
+    means = sums.means(seed)
+    # With one pseudo-conversation for both means, what it adds to them would cancel out where nearly all is kept.
+    means[:, -1] = sums.at([-1]).means(seed, stream=OTHER)[:, 0]
+    interval = interval_of(_shares_kept(means, sums.mass, numbers), float(point))
     return float(point), Interval(max(0.0, interval.low), min(1.0, interval.high))
 
 
@@ -290,6 +350,7 @@ def _points(model: ModelReplies, by: By, groups: Sequence[_Group | None], seed: 
                 score=score,
                 interval=interval_at(clusters, draws, column, score),
                 tokens_in=used[0],
+                tokens_out=used[1],
                 cost=used[2],
                 questions=int(counts.sum()),
                 clusters=int((counts > 0).sum()),
@@ -299,12 +360,25 @@ def _points(model: ModelReplies, by: By, groups: Sequence[_Group | None], seed: 
 
 
 def _used(model: ModelReplies, names: pl.Series) -> tuple[float | None, float | None, float | None]:
-    """Mean tokens in and out, and mean cost, of some questions."""
-    own = model.ended.filter(pl.col("name").is_in(names.implode()))
-    used: tuple[float | None, float | None, float | None] = own.select(
-        pl.col("tokens_in", "tokens_out", "cost").mean()
-    ).row(0)
-    return used
+    """Mean tokens in and out, and mean cost, of some questions; None where more than 2% are unknown.
+
+    As in ``setup_costs.spent_by``, requests that failed and prompts that were not sent are left out.
+    """
+    sent = model.ended.filter(pl.col("name").is_in(names.implode()), ~pl.col("status").is_in(["error", "overflow"]))
+    own = sent.select(prompt_tokens(), "tokens_out", pl.col("cost").fill_nan(None))
+    known = [column.null_count() <= MISSING_AT_MOST * len(own) for column in own]
+    tokens_in, tokens_out, cost = (
+        float(column.mean()) if is_known and len(own) else None  # type: ignore[arg-type]  # of numbers
+        for column, is_known in zip(own, known, strict=True)
+    )
+    return tokens_in, tokens_out, cost
+
+
+def _of_sessions(model: ModelReplies, name: str) -> float | None:
+    """The mean over conversations of an amount that their transcripts record; None if more than 2% do not."""
+    amounts = model.about.group_by("cluster").agg(facet(name).cast(pl.Float64, strict=False).mean().alias(name))[name]
+    known = amounts.null_count() <= MISSING_AT_MOST * len(amounts)
+    return float(amounts.mean()) if known else None  # type: ignore[arg-type]  # of numbers
 
 
 def _difference(own: ModelReplies, ranked: Ranked, first: ModelReplies) -> tuple[float | None, Interval | None]:

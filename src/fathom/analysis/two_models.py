@@ -45,7 +45,6 @@ class Difference:
         p_value: Two-sided p-value of the sign-flip test, for itself.
         p_adjusted: The same adjusted by Holm's method for all lengths, or for all tasks.
         significant: Of a length by its band, of a task by ``p_adjusted``, of the whole by ``p_value``.
-        items: Items of both.
     """
 
     task: str

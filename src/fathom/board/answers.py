@@ -34,7 +34,6 @@ def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Ans
     """The replies of a run.
 
     Args:
-        folder: The run.
         suite: Its suite, as in rows.
         rows: Rows of its replies, which say which are correct.
     """

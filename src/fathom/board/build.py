@@ -55,7 +55,6 @@ class SiteSettings:
         published: Whether the published results of the package are included.
         more: Further files of published results (``fathom.board.published``).
         boards: Ids of the boards; empty for all with an entry. A suite without a board gets one.
-        title: Its title.
         date: Its date, ``YYYY-MM-DD``; "" for that of the newest result.
         suites: Folders of built suites, for example prompts.
         examples: Whether tasks are shown with example prompts.

@@ -24,7 +24,6 @@ def caveats(
     """Caveats about an entry that no paper published; "" if none.
 
     Args:
-        board: The board.
         entry: One of its entries.
         gaps: Its cells that are not used in any mean.
         others: Its tasks of other data than the benchmark's (``fathom.stats.substitutes``).
@@ -41,12 +40,7 @@ def caveats(
 
 
 def graded_otherwise(board: Board, entries: Iterable[Entry]) -> Iterator[str]:
-    """A sentence for each difference in grading between entries that no paper published.
-
-    Args:
-        board: The board.
-        entries: Its entries.
-    """
+    """A sentence for each difference in grading between entries that no paper published."""
     lines = list(entries)
     facts = [_facts(entry) for entry in lines]
     apart: dict[tuple[str, ...], list[str]] = {}
@@ -81,7 +75,6 @@ def counted_lengths(board: Board, task: str) -> tuple[int, ...]:
     Records of published benchmarks have their own lengths (unless the board names lengths); none is missing then.
 
     Args:
-        board: The board.
         task: One of its tasks.
 
     Returns:

@@ -115,7 +115,6 @@ def snapshot(content: bytes, file: Path = Path(FILE)) -> Snapshot:
     """The content of the file ``all.json`` of a site.
 
     Args:
-        content: Its bytes.
         file: Its path, for messages.
 
     Raises:
@@ -161,7 +160,6 @@ class Change:
 
     Attributes:
         board: Id of the board.
-        kind: Kind of change.
         line: Model, variant and provenance of the entry; "" for a board.
         key: Key of the entry in the newer site that has it.
         figure: For scores ``overall``, ``task``, ...; see ``fathom.board.downloads``.

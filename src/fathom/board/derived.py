@@ -23,7 +23,6 @@ def derived(rows: Iterable[RowsTable], known: Sequence[Board]) -> list[Board]:
     other lengths has no rank.
 
     Args:
-        rows: Rows tables.
         known: The declared boards.
     """
     declared = {(suite, task) for board in known for suite in board.suites for task in board.tasks}

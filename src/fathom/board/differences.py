@@ -70,7 +70,6 @@ class Pairs(Mapping[tuple[int, int], Difference]):
     """Differences between entries on one score, by their indices on the board.
 
     Attributes:
-        gaps: The differences.
         shared: Numbers of common questions, in the order of the differences.
     """
 
@@ -111,8 +110,6 @@ def ranking(
     """Ranks the entries whose overall score is complete and has an interval.
 
     Args:
-        board: Their board.
-        entries: The entries.
         standings: Their averages, in the same order.
         done: Called after each entry.
     """
@@ -274,10 +271,7 @@ def _sides(
     """All entries on one task, by itself and as a part of the overall score; the same questions have the same weights.
 
     Args:
-        task: The task.
         sources: Its scores by entry.
-        names: Names of the entries.
-        counted: Standings of the entries with an overall score.
         known: The strata of all tasks.
     """
     every = known[task].clusters

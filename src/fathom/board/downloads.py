@@ -53,7 +53,6 @@ def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
     """The files of the folder ``downloads`` by name: one set per board, and one for all.
 
     Args:
-        tables: The boards.
         built: Date of the site.
     """
     figures = {table.board.id: [list(_figures(table, line)) for line in table.entries] for table in tables}

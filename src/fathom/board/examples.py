@@ -46,7 +46,6 @@ def examples(names: Sequence[str], suites: Iterable[Path] = ()) -> dict[str, Exa
     """An example of each task, if possible.
 
     Args:
-        names: Tasks.
         suites: Folders of built suites, which are searched first.
 
     Raises:
@@ -100,11 +99,7 @@ def _of_world(name: str) -> Example | None:
 
 
 def made_of_world(task: Task) -> Example | None:
-    """The same, made now.
-
-    Args:
-        task: A task.
-    """
+    """The same, made now."""
     from fathom.suites.build import build, configure
     from fathom.suites.settings import BuildSettings
 

@@ -44,7 +44,6 @@ def sums_of(source: Source, task: str, name: str, every: Sequence[str] = ()) -> 
 
     Args:
         source: The score, which must be resampled.
-        task: The task of the score.
         name: Name of the entry (:func:`drawn_name`), which seeds the sums of published means.
         every: All clusters of the task's stratum (``fathom.stats.strata``); none for a task by itself.
     """
@@ -130,8 +129,6 @@ def over_lengths(at: Sequence[Estimate], task: str, name: str, *, paired: bool) 
     """The mean of published scores at several lengths.
 
     Args:
-        at: The scores.
-        task: Their task.
         name: Name of the entry, see :func:`drawn_name`.
         paired: Whether they are of the same questions. The means of these over the lengths are then as many scores in
             [0, 1] with a known mean, and ``n`` is the greatest number instead of the sum.
@@ -158,7 +155,6 @@ def bounded(printed: Estimate, task: str, name: str) -> Estimate:
 
     Args:
         printed: The mean as published, and its number of scores.
-        task: The task.
         name: Name of the entry, see :func:`drawn_name`.
     """
     return with_interval(Source(printed, printed=(printed,)), task, name).score

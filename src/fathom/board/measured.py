@@ -73,7 +73,6 @@ def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "ze
     """The entries that results add to boards.
 
     Args:
-        boards: The boards.
         batch: Results; published averages, closed-book questions and truncated prompts among them are skipped.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """

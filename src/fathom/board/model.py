@@ -63,8 +63,6 @@ class OutcomeCounts:
     """Outcomes of the replies of a score (``fathom.stats.outcomes``).
 
     Attributes:
-        replies: All replies.
-        unanswered: Unanswered replies.
         cut: Replies truncated at the output cap, which are scored as received.
         overflow: Replies whose prompt did not fit the window.
         missing: Failed requests, and replies without a judgement.

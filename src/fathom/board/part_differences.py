@@ -47,7 +47,6 @@ def part_differences(
     """How much higher the first of two entries scores, by category (``category/ID``) and length (``length/8192``).
 
     Args:
-        board: Their board.
         entries: The entries, in its order.
         standings: Their averages, in the same order.
         between: Their differences by task and overall: a category of one task, or of all, has these.

@@ -47,7 +47,6 @@ class Figure:
     """One row of a file.
 
     Attributes:
-        board: The board.
         model: Name of the model.
         variant: What distinguishes its runs.
         kind: ``task``, ``overall``, ``category``, ``extra`` or ``group``.

@@ -50,8 +50,6 @@ class Batch:
     """Results that are read as one table.
 
     Attributes:
-        rows: A rows table.
-        provenance: Provenance of the results.
         about: Facts by label; runs may share a label.
         prints: Function that reads the prints of the replies, if available, by model and variant
             (``fathom.board.likeness``).
@@ -138,9 +136,7 @@ def _scored(table: RowsTable, strict: Callable[[], RowsTable], rule: str) -> Row
     """Rows of a rule; tasks without an official rule have those of their own scorer.
 
     Args:
-        table: The rows of the rule.
         strict: Reads the same replies, scored by the rule ``strict``.
-        rule: The rule.
     """
     import polars as pl
 

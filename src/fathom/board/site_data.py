@@ -29,7 +29,6 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 
     Args:
         tables: The boards, in order.
-        title: Title of the site.
         built: Its date.
         changes: Changes since another site; None for no list.
     """

@@ -39,7 +39,6 @@ def weights(board: Board, sources: Mapping[str, Source]) -> dict[str, float]:
 
     Args:
         board: Defines how categories and tasks are averaged.
-        sources: Their scores.
 
     Raises:
         FathomError: All questions have equal weight, and a score has no number of questions.
@@ -116,8 +115,6 @@ def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None)
     Published averages replace missing cells.
 
     Args:
-        board: The board.
-        entry: The entry.
         most: Result of ``questions_asked`` for all entries; None to use only this one.
 
     Raises:

@@ -63,8 +63,6 @@ def tasks_data(boards: Sequence[Board], levels_by_task: Mapping[str, Levels], ex
 
     Args:
         boards: The boards on the site.
-        levels_by_task: Levels by task.
-        examples: Examples by task.
     """
     on: dict[str, list[Board]] = {}
     for board in boards:
@@ -102,7 +100,7 @@ def _declared(task: Task, board: Board) -> dict[str, Json]:
     return {
         "description": task.description,
         "metric": task.metric,
-        "source": "; ".join(filter(None, (task.source, _needs(task)))),
+        "source": "; ".join(filter(None, (task.source, f"asked about {task.needs}" if task.needs else ""))),
         "licence": licences or (GENERATED if generated else board.licence),
         "citation": citations or board.citation,
         "data": [{"name": source.name, "licence": source.licence, "citation": source.citation} for source in data],
@@ -111,10 +109,6 @@ def _declared(task: Task, board: Board) -> dict[str, Json]:
         "version": task.version,
         "rules": _rules(task),
     }
-
-
-def _needs(task: Task) -> str:
-    return f"asked about {task.needs}" if task.needs else ""
 
 
 def _data(task: Task, board: Board) -> list[Source]:

@@ -31,7 +31,6 @@ def facts_of_replies(
     """The facts of one sample of a run, its replies, and why they scored so.
 
     Args:
-        folder: The run folder.
         name: Id of the sample or of its item; the first sample if empty.
         suites: Built suites, one of which may be that of the run.
         text: Whether the whole prompt is among the facts.

@@ -47,11 +47,7 @@ def status_word(row: Row) -> str:
 
 @dataclass(frozen=True)
 class Pages:
-    """The data files by name, made on demand.
-
-    Attributes:
-        replies: The replies.
-    """
+    """The data files by name, made on demand."""
 
     replies: Replies
     _judge_texts: dict[tuple[int, str], Mapping[tuple[str, int], str]] = field(default_factory=dict, repr=False)
@@ -120,7 +116,6 @@ class Pages:
         """One sample: its facts, prompt and replies.
 
         Args:
-            entry: The sample with its replies.
             sample: Its recipe, if it was read already.
         """
         row = entry.row

@@ -165,7 +165,6 @@ class JudgeMessage:
     Attributes:
         judge: Name of the judge.
         step: What it was asked for.
-        text: Its reply.
     """
 
     judge: str
@@ -179,7 +178,6 @@ def judge_replies(
     """The messages of a judge about a reply, from its stored replies.
 
     Args:
-        stored: The reply.
         judge: The judgements of that judge.
         judge_texts: The judge's replies by hash of the prompt and attempt
             (``fathom.runfile.judgements.replies_by_prompt``).

@@ -30,7 +30,6 @@ class Run:
     Attributes:
         model: The model's name.
         variant: Its variant, as in a table of rows; "" for none.
-        name: Name of the folder or file.
         folder: The run folder; None for rows files.
         notes: What readers need to know: unfinished, without texts, without prompts.
         thinking: Whether prompts end with the request for thoughts.
@@ -58,7 +57,6 @@ class Answered:
 
     Attributes:
         run: Index of its run.
-        row: Its row.
         stored: The reply with its texts; None for rows files, which have none.
     """
 
@@ -228,8 +226,6 @@ def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltS
     """The suite that a run was made with.
 
     Args:
-        folder: The run folder.
-        manifest: Its manifest.
         given: Suites that the user named.
 
     Raises:

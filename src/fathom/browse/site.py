@@ -27,7 +27,6 @@ class Written:
     """A folder of pages.
 
     Attributes:
-        out: The folder.
         samples: Number of samples in it.
         replies: Number of replies.
         files: Number of files.

@@ -31,7 +31,6 @@ def texts_of(folder: Path, samples: Collection[str], suites: Sequence[Path] = ()
     """The texts of some samples of a run, by id.
 
     Args:
-        folder: The run folder.
         samples: Ids of samples; those that the run has no reply to are left out.
         suites: Built suites, one of which may be that of the run; its prompts have questions that runs do not store.
 

@@ -34,9 +34,6 @@ _OS_ERROR = re.compile(r"\(os error (\d+)\)|\[[Ee]rrno (\d+)\]")
 def explain(error: BaseException) -> str | None:
     """One line about a failure of a plugin, or of the machine: disk, memory, permissions, names of files.
 
-    Args:
-        error: The exception.
-
     Returns:
         What failed, where, and what to do; None for anything else, which is a bug.
     """

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fathom.suites.build import Built
     from fathom.types import Json, Sample
 
+SHOWN = 10
+"""Problems of the documents that are printed."""
+
 
 class Replacing(Options, kw_only=True):
     """Options."""
@@ -118,7 +121,9 @@ def _worthwhile(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _left_out(problems: list[str], total: int, duplicates: int) -> list[str]:
-    shown = [f"left out: {problem}" for problem in problems[:10]]
-    if total > 10:
-        shown.append(f"left out: {total - 10:,} more, see manifest.json")
+    shown = [f"left out: {problem}" for problem in problems[:SHOWN]]
+    if total > SHOWN:
+        shown.append(f"left out: {total - SHOWN:,} more, see manifest.json")
+    if total:
+        shown.append("to use what is left out, correct it or download it again, and build with --force")
     return shown + ([f"{several(duplicates, 'document')} left out as duplicates"] if duplicates else [])

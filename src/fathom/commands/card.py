@@ -4,8 +4,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
+from fathom.commands.forms import SUFFIXES, TextFormat, form_of
 from fathom.commands.shared import (
     Json,
     JudgeOfRows,
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
 
 NAMED = 3
 """Files that a row names."""
-SUFFIXES: dict[str, Literal["text", "html", "markdown", "json"]] = {
-    ".txt": "text",
-    ".html": "html",
-    ".md": "markdown",
-    ".json": "json",
-}
 
 
 class CardOptions(Json):
@@ -61,7 +56,7 @@ class CardOptions(Json):
         opt("Standard errors of the difference by which a reproduced score may differ.", check=at_least(0, above=True)),
     ] = 1.0
     format: Annotated[
-        Literal["text", "html", "markdown", "json"] | None,
+        TextFormat | None,
         opt("What is printed or written; default: by the suffix of the file, else text."),
     ] = None
     seed: Seed = 0
@@ -84,8 +79,9 @@ def card(options: CardOptions) -> "Card":
     from fathom.report.card import Card
     from fathom.storage.atomic import whole_file
 
-    if options.out is not None and options.format is None and options.out.suffix not in SUFFIXES:
-        raise FathomError(f"`out` {options.out}: a card ends in {', '.join(SUFFIXES)}; or give `format`")
+    form = options.format
+    if options.out is not None and form is None:
+        form = form_of(options.out, SUFFIXES, "a card")
     notes = list[str]()
     measured = _measured(options, notes) if options.sources else []
     printed = _dated([*_of_boards(options.model), *_of_files(options.printed, options.model)])
@@ -112,7 +108,7 @@ def card(options: CardOptions) -> "Card":
     )
     if options.out is not None:
         with whole_file(options.out) as stream:
-            stream.write(made.text(options.format or SUFFIXES[options.out.suffix]))
+            stream.write(made.text(form or "text"))
     return made
 
 

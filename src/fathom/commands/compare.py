@@ -4,8 +4,9 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
+from fathom.commands.forms import SUFFIXES, TextFormat, form_of
 from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Suites, Unanswered, flags_of_figures, sources_of
 from fathom.options.declare import Read, arg, command, given, line_only, opt, unset
 from fathom.options.values import MaybePath
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
     from fathom.report.two_models import Compared, FlippedReply, Side
 
 PAGE = "compare.html"
-SUFFIXES: dict[str, Literal["text", "html", "markdown", "json"]] = {
-    ".txt": "text",
-    ".html": "html",
-    ".md": "markdown",
-    ".json": "json",
-}
 
 
 def _given(sources: Sequence[Path | str] | Path | str) -> tuple[str, ...]:
@@ -49,7 +44,7 @@ class CompareOptions(Known, Json):
     ] = unset
     _: KW_ONLY
     format: Annotated[
-        Literal["text", "html", "markdown", "json"] | None,
+        TextFormat | None,
         opt("What is printed or written; default: by the suffix of the file, else text."),
     ] = None
     replies: Annotated[
@@ -78,6 +73,9 @@ def compare(options: CompareOptions) -> "Compared":
     from fathom.rows.runs import labels
     from fathom.storage.atomic import whole_file
 
+    form = options.format
+    if options.out is not None and form is None:
+        form = form_of(options.out, SUFFIXES, "a comparison", default="html")
     paths, names = _paths_and_names(options.sources)
     notes = list[str]()
     table = scan(paths, judge=options.judge, options=ReadOptions(tell=notes.append))
@@ -99,7 +97,7 @@ def compare(options: CompareOptions) -> "Compared":
     )
     if options.out is not None:
         with whole_file(options.out) as stream:
-            stream.write(compared.text(options.format or SUFFIXES.get(options.out.suffix, "html")))
+            stream.write(compared.text(form or "html"))
     return compared
 
 

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated, Literal
 
+from fathom.commands.forms import RECORDS, form_of
 from fathom.options.declare import Options, arg, command, opt, unset
 from fathom.options.values import MaybePath
 from fathom.printing import several
@@ -34,6 +35,8 @@ def export(options: ExportOptions) -> int:
     from fathom.suites.suitefile import open_suite
     from fathom.suites.suitefile.records import exported
 
+    if options.out is not None:
+        form_of(options.out, RECORDS, "an export", default="jsonl")
     suite, count = open_suite(Path(options.folder)), 0
     only = members_of(read_subset(options.subset), suite) if options.subset else None
     chosen = exported(suite, tasks=options.tasks, lengths=options.lengths, only=only, where=options.where)

@@ -5,9 +5,10 @@ import shlex
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
+from fathom.commands.forms import REPORTS, Format, form_of
 from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Suites, Unanswered, flags_of_figures
 from fathom.options.declare import command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, paths_of
@@ -16,12 +17,11 @@ from fathom.types import FathomError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fathom.analysis import Filtered
     from fathom.report.made import Report
     from fathom.report.table import Replies
 
 PAGE = "report.html"
-Format: TypeAlias = Literal["html", "markdown", "json"]
-SUFFIXES: dict[str, Format] = {".md": "markdown", ".json": "json"}
 
 
 class ReportOptions(Known, Json):
@@ -53,7 +53,7 @@ def _format(options: ReportOptions) -> Format:
         if options.format not in (None, "json"):
             raise FathomError(f"`as_json` is `format` json; `format` {options.format} is given too")
         return "json"
-    return SUFFIXES.get(Path(options.out).suffix, "html") if options.format is None else options.format
+    return options.format or form_of(options.out, REPORTS, "a report", default="html")
 
 
 def _file(options: ReportOptions) -> Path | None:
@@ -75,6 +75,7 @@ def report(options: ReportOptions) -> "Report":
     from fathom.report.reading import filtered
     from fathom.rows import fingerprints, questions_left_out, served, servers, shared_contexts, unfinished, unread_files
 
+    out, form = _file(options), _format(options)
     sources, read = paths_of(options.sources), list[str]()
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed, tell_read=read.append)
     made = measured(
@@ -91,12 +92,29 @@ def report(options: ReportOptions) -> "Report":
             *read,
         ],
         made=(*fingerprints(sources), *servers(sources), ("Command", _command(options))),
-        link=linked_replies(sources, options.replies, _file(options), options.suites, options.judge),
+        link=linked_replies(sources, options.replies, out, options.suites, options.judge),
         progress=options.progress,
     )
-    if (out := _file(options)) is not None:
-        write(made, out, _format(options))
+    made = _under_both(made, left, options)
+    if out is not None:
+        write(made, out, form)
     return made
+
+
+def _under_both(made: "Report", left: "Filtered", options: ReportOptions) -> "Report":
+    """The report with scores under both rules, if it is on tasks of LongBench Pro or generated ones like them."""
+    from fathom.analysis.rules import rule_gaps
+    from fathom.benchmarks.pro.records import NAME
+    from fathom.commands.analyze.rules import under_both
+    from fathom.report.made import with_values
+    from fathom.report.sections.rules import BY_RULES
+    from fathom.suites.registry import tasks
+
+    known = tasks()
+    if not any(name in known and known[name].official.startswith(f"{NAME}/") for name in made.results.tasks):
+        return made
+    rows = under_both(left.left, paths_of(options.sources), options.judge, options.unanswered)
+    return with_values(made, BY_RULES, rule_gaps(rows, seed=options.seed))
 
 
 def _command(options: ReportOptions) -> str:
@@ -116,7 +134,6 @@ def linked_replies(
 
     Args:
         sources: Run folders and rows files.
-        replies: The folder of the pages.
         out: The page that links to them; None if it is printed.
         suites: See ``fathom.browse.write``.
         judge: Likewise.

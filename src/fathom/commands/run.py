@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from fathom.commands.forms import REPORTS, form_of
 from fathom.commands.shared import Asking, Confirm, OnReply, Recorded, Watch, tell_answer
 from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, place_of
@@ -257,7 +258,7 @@ def _run_shards(options: RunOptions) -> "RunSummary":
 
 def _suite(options: RunOptions) -> tuple[Path, str]:
     """The folder of the suite, which is built first where there is none, and its name for run folders."""
-    from fathom.commands.build import build, notes_of
+    from fathom.commands.build import SHOWN, build, notes_of
     from fathom.plugins.names import folder_name
     from fathom.suites.suitefile import is_suite
 
@@ -274,12 +275,14 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     key = hashlib.sha256(json.dumps([target, asked], sort_keys=True, default=str).encode()).hexdigest()[:8]
     folder = Path("builds") / f"{folder_name(target)}-{key}"
     made = build(target, folder, force=True, progress=options.building, **wanted).manifest
-    notes = notes_of(made)
     if (tell := options.tell) is not None:
-        for note in notes:
+        for note in notes_of(made):
             tell(note)
     if options.data and _lacks_records(target, made["tasks"]):
-        raise FathomError(f"`data` has no usable record of {target}: {'; '.join(notes) or 'see its manifest.json'}")
+        mend = (
+            "correct what is named here, or download it again" if made["left_out"] else "`fathom list data` has names"
+        )
+        raise FathomError("\n  ".join([f"`data` has no usable record of {target}; {mend}", *made["left_out"][:SHOWN]]))
     return folder, folder_name(target)
 
 
@@ -310,7 +313,7 @@ def main(line: RunOptions) -> int:
     if line.report is not None and (line.shard or line.engine):
         raise FathomError(f"`report`: replies are reported {later} report`")
     if line.report is not None:
-        _check_report(line.report)
+        form_of(line.report, REPORTS, "a report", option="report")
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     panel = None if line.quiet else Panel(line.model, judge)
@@ -334,19 +337,6 @@ def main(line: RunOptions) -> int:
     if line.report is not None and not code and summary.progress is not None:
         _write_report(line.report, summary.folder, line)
     return code
-
-
-def _check_report(out: Path) -> None:
-    """Make sure that a report can have this name, before anything is asked.
-
-    Raises:
-        FathomError: It ends in something else than a report does.
-    """
-    from fathom.commands.report import SUFFIXES
-
-    known = (".html", ".htm", *SUFFIXES)
-    if out.suffix not in known:
-        raise FathomError(f"`report` {out}: a report ends in {', '.join(known)}")
 
 
 def _write_report(out: Path, run: Path, line: RunOptions) -> None:

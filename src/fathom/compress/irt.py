@@ -221,7 +221,6 @@ def ability(scores: Floats, items: ItemParameters, prior: float | None = None) -
 
     Args:
         scores: Scores in [0, 1] on the N items, shape (N,); NaN if the model was not asked.
-        items: Their parameters.
         prior: Standard deviation of a normal prior around 0; None for none.
 
     Returns:

@@ -42,7 +42,6 @@ class MiniBenchmark:
     Attributes:
         subset: The items to ask.
         items: All N items of the benchmark.
-        tasks: Task of each of them.
         weights: Share of each in the benchmark's score, shape (N,).
         parameters: Of all N items.
     """

@@ -130,7 +130,6 @@ def of_rows(
     a model was not asked, or with missing replies, are gaps (``fathom.stats.outcomes``).
 
     Args:
-        frame: A rows table.
         source: Its source, for messages.
         wanted: See ``read_matrix``.
         unanswered: ``zero``: unanswered replies and prompts that did not fit count 0. ``drop``: they are gaps too.

@@ -6,7 +6,7 @@ of either. Everything in them is text: nothing is executed or opened, and what l
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from fathom.safety.secrets import hide_in_text
@@ -15,6 +15,8 @@ from fathom.types import FathomError
 
 EXPECTED = "messages of OpenAI's form (JSON or JSONL) or a session of Claude Code (JSONL)"
 ROLES = {"user": "User", "human": "User", "assistant": "Assistant", "system": "System", "developer": "System"}
+MOST_TOKENS = 1_000_000_000
+"""No request has more: larger numbers are errors."""
 MOST_ARGUMENTS = 2000
 """Characters of the arguments of a tool call."""
 
@@ -34,8 +36,69 @@ class Message:
     is_summary: bool = False
 
 
-def read_conversations(path: Path) -> list[list[Message]]:
-    """The conversations of a file.
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the requests of a conversation to one model took, as far as it records them.
+
+    Attributes:
+        model: Name of the model, "" if unknown.
+        tokens_in: Prompt tokens, those of caches included.
+        tokens_out: Tokens of the replies.
+        tokens_cached: Prompt tokens read from a cache.
+        tokens_written: Prompt tokens written to a cache.
+    """
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int = 0
+    tokens_written: int = 0
+
+
+def usage_of(entries: Iterable[Mapping[str, object]]) -> list[Usage]:
+    """The recorded usage of a conversation by model, of other agents in its file too; empty if it records none.
+
+    Claude Code writes a line for each part of a reply, all with the usage of the request, which grows while the reply
+    does: of equal ids the largest counts. The request that writes the summary of a compaction is not among its lines.
+    Errors that a program writes in place of a reply have no tokens and do not count.
+
+    Args:
+        entries: Messages, or lines of a session; their ``usage`` has the names of Anthropic or OpenAI.
+    """
+    largest: dict[object, Usage] = {}
+    model = ""
+    for number, entry in enumerate(entries):
+        inner = entry.get("message")
+        message = inner if isinstance(inner, dict) else entry
+        if not isinstance(usage := message.get("usage"), dict):
+            continue
+        details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+        inside = _tokens(details, "cached_tokens") if isinstance(details, dict) else 0
+        read, written = _tokens(usage, "cache_read_input_tokens"), _tokens(usage, "cache_creation_input_tokens")
+        tokens_in = _tokens(usage, "input_tokens", "prompt_tokens") + read + written
+        if not (tokens_in + (tokens_out := _tokens(usage, "output_tokens", "completion_tokens"))):
+            continue
+        model = str(message.get("model") or model)
+        own = Usage(model, tokens_in, tokens_out, read or inside, written)
+        key = message.get("id") if isinstance(message.get("id"), str) else number
+        largest[key] = max(largest.get(key, own), own, key=lambda each: (each.tokens_in, each.tokens_out))
+    by_model: dict[str, list[Usage]] = {}
+    for own in largest.values():
+        by_model.setdefault(own.model, []).append(own)
+    return [
+        Usage(name, *(sum(counts) for counts in zip(*(astuple(each)[1:] for each in requests), strict=True)))
+        for name, requests in by_model.items()
+    ]
+
+
+def _tokens(usage: Mapping[str, object], *names: str) -> int:
+    """The first of some counts; 0 without one that is a whole number from 0."""
+    counts = (usage.get(name) for name in names)
+    return next((count for count in counts if type(count) is int and 0 < count <= MOST_TOKENS), 0)
+
+
+def read_conversations(path: Path) -> list[list[Mapping[str, object]]]:
+    """The conversations of a file: their messages, or the lines of a session.
 
     Raises:
         FathomError: It cannot be read, or has no conversation.
@@ -44,8 +107,8 @@ def read_conversations(path: Path) -> list[list[Message]]:
         entries = list(_entries(read_text(path), lines=path.suffix.casefold() in (".jsonl", ".ndjson")))
     except (OSError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read as {EXPECTED}: {error}") from None
-    read = [messages_of(conversation) for conversation in _conversations(entries)]
-    if not (conversations := [messages for messages in read if messages]):
+    read = [list(conversation) for conversation in _conversations(entries)]
+    if not (conversations := [entries for entries in read if messages_of(entries)]):
         raise FathomError(f"{path}: it has no messages; expected {EXPECTED}")
     return conversations
 
@@ -69,7 +132,11 @@ def _conversations(entries: Sequence[object]) -> Iterator[Sequence[Mapping[str, 
         if isinstance(entry, list):
             yield from _conversations(entry)
         elif isinstance(entry, dict) and isinstance(listed := entry.get("messages"), list):
-            yield [message for message in listed if isinstance(message, dict)]
+            messages = [message for message in listed if isinstance(message, dict)]
+            # Where messages have a usage each, that of the whole is their sum.
+            is_told = any(isinstance(message.get("usage"), dict) for message in messages)
+            whole = {name: entry[name] for name in ("usage", "model") if name in entry and not is_told}
+            yield [*messages, whole]
         elif isinstance(entry, dict):
             single.append(entry)
     if single:

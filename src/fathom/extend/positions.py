@@ -52,7 +52,6 @@ class PositionKind(Kind):
     """A method that maps relative positions.
 
     Attributes:
-        levels: The levels of its map.
         farthest: The largest distance that its map gives, which has to be within the trained window.
         limit: The option that makes this distance smaller.
         exact: Tokens of the longest text of which it changes nothing.
@@ -96,8 +95,6 @@ def check_levels(name: str, made: Sequence[Level], farthest: int) -> None:
 
     Args:
         name: Of the method.
-        made: Its levels.
-        farthest: The largest distance.
 
     Raises:
         FathomError: They break it.

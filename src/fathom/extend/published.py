@@ -80,7 +80,6 @@ class PublishedDifference:
     The questions are the same, so it is the mean of paired differences. It has no interval, because papers give none.
 
     Attributes:
-        score: The figure with a method.
         without: The figure without one.
         difference: The first minus the second, with the decimals of the table.
     """

@@ -75,8 +75,6 @@ def shared_items(suite: BuiltSuite, tuning: BuiltSuite, choice: Choice, windows:
     their own with the same answers.
 
     Args:
-        suite: The suite of the report.
-        tuning: The suite on which values are chosen.
         choice: The settings that choose samples.
         windows: Trained windows of the models, in tokens.
 

@@ -77,7 +77,6 @@ def losses_in(scored: TokenLogprobs, text: Text) -> list[float]:
 
     Args:
         scored: The model's own tokens, each of which belongs to the part in which it begins.
-        text: The text.
 
     Raises:
         FathomError: The model gave no probability for a part, or an impossible one.
@@ -105,7 +104,6 @@ def measure_losses(
 
     Args:
         readers: One is open at a time.
-        texts: The texts.
         folder: Keeps ``losses.json``, which is written after each text.
         progress: Called with a model's name and the number of its finished texts.
 

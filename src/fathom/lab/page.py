@@ -62,7 +62,6 @@ def report_of(
     """The report of the comparison of one model, with published comparisons beside it.
 
     Args:
-        comparison: The comparison.
         unanswered: How unanswered replies count.
         seed: Seed of the bootstrap.
         made: How it was made: name and value.
@@ -99,8 +98,6 @@ def write_page(comparison: Comparison, report: Report, figures: Figures = "svg")
     """Write the page into the folder of the comparison, and its charts as files for a paper.
 
     Args:
-        comparison: The comparison.
-        report: Its report.
         figures: Format of the charts; ``none`` for none.
 
     Returns:

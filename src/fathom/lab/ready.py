@@ -67,7 +67,6 @@ class Forecasts:
     """What is ahead of a whole comparison; ``str`` says it.
 
     Attributes:
-        setups: What is ahead of each.
         unit: What each of them is, in a word.
     """
 
@@ -117,7 +116,6 @@ def look_ahead(
     """Open a setup, as its run will be opened, and forecast it. Nothing is asked of a server, and nothing is kept.
 
     Args:
-        name: Of the setup.
         suite: The suite's folder.
         model: The model's name, with its methods.
         settings: Settings of its run; the limits of all runs together are not those of this one.

@@ -117,7 +117,6 @@ def prompts_of(suite: BuiltSuite, choice: Choice) -> dict[int, Prompt]:
     """The first prompt of each length.
 
     Args:
-        suite: The suite.
         choice: The settings that choose samples.
     """
     prompts: dict[int, Prompt] = {}

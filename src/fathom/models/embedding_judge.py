@@ -172,7 +172,7 @@ def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: 
             raise FathomError(
                 f"judge {settings.model}: a local model takes no `model_base_url`; for a server use embed/{name}"
             )
-        return EmbeddingClient(_Local(SentenceTransformer(name, padding="left" if _is_qwen(name) else None)), 1)
+        return EmbeddingClient(_Local(SentenceTransformer(name, padding="left" if "qwen" in name.lower() else None)), 1)
     # The runner retries, so that the same limits hold for all judges.
     endpoint = Endpoint(name, settings.base_url, retries=0, timeout=timeout, tell=cache(_tell))
     endpoint.key()
@@ -199,7 +199,3 @@ def _check_library(model: str) -> None:
 
 def _tell(words: str) -> None:
     print(words, file=sys.stderr)
-
-
-def _is_qwen(name: str) -> bool:
-    return "qwen" in name.lower()

@@ -34,7 +34,6 @@ class Loaded:
     Attributes:
         name: As the user wrote it.
         model: The model of ``transformers``, ready to be asked.
-        tokenizer: Its tokenizer.
         window: Tokens that it holds, prompt and reply together, by its configuration and the method that extends it;
             None if they do not say.
         extension: The method that makes it read beyond its window; None if there is none.

@@ -54,7 +54,6 @@ class LocalModel:
 
     Attributes:
         name: As the user wrote it, in full.
-        path: The file.
         context: Tokens that it holds as it is served, prompt and reply together.
         threads: Threads that compute it.
         needed: Bytes of memory that it needs.

@@ -216,9 +216,6 @@ class LocalServerClient:
 def served_settings(settings: Settings) -> tuple[LocalServer, Settings]:
     """The server of a model, not started, and how it is asked there.
 
-    Args:
-        settings: How the model is asked.
-
     Raises:
         FathomError: It cannot be served on this machine, or an option does not apply; see ``find_model``.
     """

@@ -18,7 +18,6 @@ def drive(task: Coroutine[Any, Any, Outcome], interrupted: str = KEPT) -> Outcom
     """Run a coroutine to completion, also from within a running event loop.
 
     Args:
-        task: The coroutine.
         interrupted: The message if it is interrupted.
 
     Raises:

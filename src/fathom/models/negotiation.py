@@ -109,7 +109,6 @@ class Negotiation:
         """Whether a request that failed is worth sending again at once: changed, or changed by others meanwhile.
 
         Args:
-            failure: The failure.
             before: ``changes`` when the request was sent.
         """
         # Some servers have a 500 for what they do not take; once they have answered, it is a failure like others.

@@ -144,7 +144,6 @@ def cost_of(reply: Reply, price: Price, tokens_in: int | None = None) -> float |
     """The cost of a reply.
 
     Args:
-        reply: The reply.
         price: The model's prices.
         tokens_in: Prompt tokens if the provider has not counted them; None if unknown.
 

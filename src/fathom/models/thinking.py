@@ -177,7 +177,6 @@ def describe_thinking(settings: ThinkingSettings, *, window: int | None) -> str:
     """The settings in one line; "" without ``--thinking``.
 
     Args:
-        settings: The settings.
         window: The window that applies, in tokens; None if none does, or only the truncation length.
     """
     thinking, cap = settings.thinking, settings.max_output_tokens
@@ -317,7 +316,6 @@ def unknown_switch(message: str, generation: Mapping[str, Json]) -> str:
     """Advice if a server's error names an option that switches reasoning; else "".
 
     Args:
-        message: The error.
         generation: The generation options that were sent.
     """
     places = [setting.partition("=")[0] for setting in describe_switch(generation)]

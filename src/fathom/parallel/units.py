@@ -197,7 +197,6 @@ class ResultsFile:
         """Results in a file that need not exist.
 
         Args:
-            path: The file.
             of: What all results depend on: arrays, or what can be written as JSON. Results of anything else are not
                 read.
         """

@@ -57,6 +57,8 @@ FORMER = {
     "fathom.run.shards.running": "fathom.run.sharded",
     "fathom.corpus.world": "fathom.world.corpus",
     "fathom.documents.world": "fathom.world.corpus",
+    "fathom.corpus.world.grammar": "fathom.world.plans",
+    "fathom.world.corpus.grammar": "fathom.world.plans",
     "fathom.corpus.world.generator": "fathom.world.corpus.articles",
     "fathom.documents.world.generator": "fathom.world.corpus.articles",
     "fathom.compress.estimated": "fathom.compress.estimates",

@@ -18,7 +18,6 @@ def answer(results: Results, system: System) -> str:
 
     Args:
         results: What was measured.
-        system: The model.
     """
     task = results.with_mean[-1]
     measured = [point for point in _points(results, system, task) if point.mean is not None]

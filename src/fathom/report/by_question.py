@@ -111,7 +111,7 @@ def outline_of(replies: pl.DataFrame, averages: pl.DataFrame) -> Outline:
         groups[name] = frozenset(scored[name].unique())
     return Outline(
         groups,
-        _dimensions_of_averages(averages),
+        frozenset(averages.select(facet("aggregate").alias("name"))["name"].drop_nulls()),
         frozenset(replies["epoch"].unique()),
         frozenset(replies["model"].unique()),
     )
@@ -198,10 +198,6 @@ def together(parts: Sequence[PartByQuestion], *, seed: int = 0, ranked: bool = F
 
 def _by_dimension(gains: Iterable[ThinkingGain]) -> list[ThinkingGain]:
     return sorted(gains, key=lambda gain: GAINS.index(gain.dimension))
-
-
-def _dimensions_of_averages(averages: pl.DataFrame) -> frozenset[str]:
-    return frozenset(averages.select(facet("aggregate").alias("name"))["name"].drop_nulls())
 
 
 def _renamed(averages: pl.DataFrame, whole: Outline) -> pl.DataFrame:

@@ -252,7 +252,6 @@ class LayerChart(_Shown):
 
     Attributes:
         layers: From the lowest to the uppermost.
-        size: The plotting area.
         x: The horizontal axis.
         y: The vertical axis.
         series: What colours, dashes and markers mean; None if nothing differs by series.
@@ -278,7 +277,6 @@ class ConcatChart(_Shown):
     """Charts in columns under one heading.
 
     Attributes:
-        concat: The charts.
         columns: How many in a row.
         spacing: Pixels between them.
         title: A heading, "" for none.

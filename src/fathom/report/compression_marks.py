@@ -239,7 +239,6 @@ def together(
     """Panels with one heading and one legend.
 
     Args:
-        charts: The panels.
         title: What the figure shows; also its description for screen readers.
         note: Lines under the heading, in small type.
         columns: Panels in a row; by default all.

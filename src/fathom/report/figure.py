@@ -29,7 +29,6 @@ class Figure:
 
     Attributes:
         title: Its heading, "" for none.
-        wide: The drawing.
         narrow: Another drawing for narrow screens, if that is better.
         note: A line under it, "" for none.
         replies: The replies that it shows the scores of, or None.
@@ -54,7 +53,6 @@ def drawn(chart: Chart, label: str, *, whole: bool = False) -> Markup:
     """A chart as an element of a page.
 
     Args:
-        chart: The chart.
         label: What it shows, for screen readers.
         whole: Whether it keeps its size on narrow screens and scrolls instead.
     """
@@ -66,7 +64,6 @@ def inline(chart: Chart, label: str, *, whole: bool = False) -> str:
     """Draws a chart as an ``<svg>`` element for a page.
 
     Args:
-        chart: The chart.
         label: What it shows, for screen readers.
         whole: Whether it keeps its size on narrow screens and scrolls instead.
 
@@ -108,9 +105,6 @@ CONVERTED = (".png", ".pdf")
 def check_format(out: Path) -> None:
     """Checks the suffix of a figure's file before any work is done.
 
-    Args:
-        out: The file.
-
     Raises:
         FathomError: Its suffix is not one of ``FORMATS``.
         MissingLibraryError: It needs the extra ``figures``.
@@ -125,7 +119,6 @@ def save(chart: Chart, out: Path) -> Path:
     """Draws a chart as a file, in the look that all figures share.
 
     Args:
-        chart: The chart.
         out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
 
     Returns:

@@ -27,7 +27,6 @@ def position_chart(
     """Score by depth and length as a heat map, for one system on one task; cells that were not measured are blank.
 
     Args:
-        points: Points of one system and one task.
         lengths: Lengths from left to right, also those without a point.
         size: Plotting area in pixels.
         title: A heading, "" for none.
@@ -47,7 +46,6 @@ def score_chart(
     """Score by task and length as a heat map, for one system; cells without a score are blank.
 
     Args:
-        points: Points of one system.
         lengths: Lengths from left to right, also those without a point.
         tasks: Tasks from top to bottom.
         size: Plotting area in pixels.
@@ -130,7 +128,6 @@ def heat_map(
     """Tiles in columns and rows; places without a tile are blank.
 
     Args:
-        tiles: The tiles.
         columns: Names of the columns from left to right.
         lines: Names of the rows from top to bottom.
         size: Plotting area in pixels.

@@ -16,7 +16,7 @@ from fathom.printing import printable
 from fathom.report.measure import measure, with_setups
 from fathom.report.notebook import as_notebook
 from fathom.report.page import TITLE, details_folder, page, pages
-from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.results import ALL, Measurement, Results, System, Value, system_of
 from fathom.report.sections import SECTIONS
 from fathom.report.setups import ComparedSetups
 from fathom.report.studies import Tables
@@ -37,7 +37,6 @@ class Report(Tables):
 
     Attributes:
         results: What was measured.
-        title: The title.
         link: Gives the address of the replies behind a figure; None without links.
     """
 
@@ -121,7 +120,6 @@ def measured(
 
     Args:
         rows: A rows table (``fathom.rows``), or the result of the closed-book filter.
-        title: Title of the report.
         seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
         unanswered: How unanswered replies count (``fathom.stats.outcomes``).
         notes: What was not measured, such as unfinished runs.
@@ -147,6 +145,14 @@ def measured(
     report = Report(tables_of(results))
     report.results, report.title, report.link = results, title, link
     return report
+
+
+def with_values(report: Report, measurement: Measurement[Value], values: Sequence[Value]) -> Report:
+    """The report with what a section does not measure on rows of one rule."""
+    results = replace(report.results, of_sections={**report.results.of_sections, measurement.name: tuple(values)})
+    added = Report(tables_of(results))
+    added.results, added.title, added.link = results, report.title, report.link
+    return added
 
 
 def report(rows: pl.DataFrame | Filtered, out: Path, *, format: Format = "html", **options: Any) -> Report:

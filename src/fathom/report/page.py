@@ -51,7 +51,6 @@ class Details(NamedTuple):
     """Some models out of many, whose details are on one page.
 
     Attributes:
-        shown: Their results.
         tables: The tables of all models, by section.
         first: On further pages, the address of the first one.
         pages: On the first page, the addresses of those with the other models, and what they are about.
@@ -70,10 +69,8 @@ class Content:
     """What is on a page.
 
     Attributes:
-        title: Its title.
         summary: What it begins with.
         curve: The chart below, or None.
-        sections: Its sections.
         systems: Models in the order of their colours.
         whole: What it says if nothing was left unmeasured.
         lacking: Heading of what was left unmeasured.

@@ -121,7 +121,6 @@ def setup_figures(compared: ComparedSetups, folder: Path, suffix: str = ".svg") 
     """Writes the charts of a comparison as files, for a paper or a slide.
 
     Args:
-        compared: The comparison.
         folder: Where to write; it is made if it is missing.
         suffix: ``.svg``, ``.pdf``, ``.png``, ``.html``, or ``.json`` for Vega-Lite specifications.
 

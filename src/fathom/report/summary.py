@@ -22,6 +22,7 @@ from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.markdown import MODELS, escaped, table_lines
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.sections.breakdown import sentence_on_thinking
+from fathom.report.sections.published import sentence_on_forms
 from fathom.report.sections.settings import DRAFTED
 from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
@@ -93,6 +94,7 @@ def summary(results: Results) -> Summary:
         _apart(results),
         _chance(results),
         sentence_on_thinking(measured),
+        sentence_on_forms(results),
     ]
     return Summary(
         answers=tuple(

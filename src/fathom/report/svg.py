@@ -85,7 +85,6 @@ def draw(chart: Chart, *, themed: bool) -> Drawing:
     """Draws a chart.
 
     Args:
-        chart: The chart.
         themed: Whether colours are CSS variables, with the light colours where these are not set.
 
     Returns:
@@ -602,7 +601,6 @@ def document(chart: Chart, background: str = PAPER.light) -> str:
     """A chart as an SVG document of its own, in the light colours.
 
     Args:
-        chart: The chart.
         background: Colour behind it.
     """
     drawing = draw(chart, themed=False)
@@ -617,7 +615,6 @@ def element(chart: Chart, label: str, *, whole: bool = False) -> str:
     """A chart as an element of a page, which has the size and the font that the page gives it.
 
     Args:
-        chart: The chart.
         label: What it shows, for screen readers.
         whole: Whether it keeps its size on narrow screens and scrolls instead.
     """
@@ -635,7 +632,6 @@ def image(chart: Chart, label: str) -> Markup:
     """A chart as an image within HTML: notebooks remove drawings from HTML that they do not trust, and keep images.
 
     Args:
-        chart: The chart.
         label: What it shows, for screen readers.
     """
     data = b64encode(document(chart).encode()).decode()

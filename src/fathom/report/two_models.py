@@ -366,7 +366,6 @@ def flipped_reply(flip: Flip, question: str, gold: str, replies: tuple[str, str]
 
     Args:
         flip: The flip; its baseline is the first of the two models.
-        question: The question.
         gold: The gold answer.
         replies: What the first and the second replied.
     """

@@ -46,9 +46,6 @@ _Spec = dict[str, Any]
 def vega_lite(chart: Chart) -> _Spec:
     """The specification of a chart.
 
-    Args:
-        chart: The chart.
-
     Returns:
         Plain values. Records are in ``datasets``, each once.
     """
@@ -241,7 +238,6 @@ def specification(chart: Chart, background: str = "transparent") -> _Spec:
     """The Vega-Lite specification of a chart, with the look that all figures share.
 
     Args:
-        chart: The chart.
         background: Colour behind it.
     """
     return vega_lite(chart) | {"config": dict(CONFIG), "background": background}

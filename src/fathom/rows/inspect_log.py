@@ -29,6 +29,7 @@ from fathom.types import Facet, FathomError, Row, Status
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.model import ModelUsage
     from inspect_ai.scorer import Score
 
 DETAIL_AT_MOST = 500
@@ -186,7 +187,8 @@ def conversations(log: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         log: A ``.eval`` or ``.json`` log file.
 
     Yields:
-        The name of the sample with its repeat, and its messages as Inspect writes them.
+        The name of the sample with its repeat, and its messages as Inspect writes them, with an entry at the end for
+        the usage of each model.
 
     Raises:
         FathomError: The file is missing or not an Inspect log, or Inspect is not installed.
@@ -198,9 +200,22 @@ def conversations(log: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     try:
         header = read_eval_log(log, header_only=True)
         for sample in _samples(log, header, _UNREAD - {"messages", "attachments"}):
-            yield f"{sample.id}-{sample.epoch}", [message.model_dump() for message in sample.messages]
+            messages = [message.model_dump() for message in sample.messages]
+            yield f"{sample.id}-{sample.epoch}", [*messages, *map(_used, sample.model_usage.items())]
     except Exception as error:  # see ``_part``
         raise _unreadable(log, error) from error
+
+
+def _used(usage: tuple[str, ModelUsage]) -> dict[str, Any]:
+    """The usage of a model in the names of Anthropic."""
+    model, own = usage
+    counts = {
+        "input_tokens": own.input_tokens,
+        "output_tokens": own.output_tokens,
+        "cache_read_input_tokens": own.input_tokens_cache_read,
+        "cache_creation_input_tokens": own.input_tokens_cache_write,
+    }
+    return {"model": model, "usage": counts}
 
 
 def _samples(log: Path, header: EvalLog, unread: set[str] = _UNREAD) -> Iterator[EvalSample]:

@@ -88,7 +88,6 @@ def read_origin(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> 
 
     Args:
         paths: Files and folders.
-        origin: The program.
         options: What the user chose.
 
     Raises:

@@ -85,7 +85,6 @@ def usable_metrics(known: Iterable[str] | None, scores: Mapping[str, Any]) -> li
 
     Args:
         known: Those that could be used before it; None for the first sample.
-        scores: The scores of the sample by metric.
     """
     names = scores if known is None else known
     return [name for name in names if unit(scores.get(name)) is not None or is_absent(scores.get(name))]

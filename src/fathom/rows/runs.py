@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -67,9 +67,10 @@ def load(
     rule: str = "strict",
     judge: str | None = None,
     options: ReadOptions = _DEFAULT_OPTIONS,
+    tasks: Collection[str] | None = None,
 ) -> pl.DataFrame:
     """The rows of :func:`scan` in memory."""
-    return scan(paths, rule, judge, options).read()
+    return scan(paths, rule, judge, options, tasks).read()
 
 
 def scan(
@@ -77,6 +78,7 @@ def scan(
     rule: str = "strict",
     judge: str | None = None,
     options: ReadOptions = _DEFAULT_OPTIONS,
+    tasks: Collection[str] | None = None,
 ) -> RowsTable:
     """Read run folders, rows files and results of other programs as one table.
 
@@ -92,6 +94,7 @@ def scan(
         rule: Scoring rule for run folders.
         judge: The judge for tasks with a rubric, see ``rows_from_run``; the same for all runs.
         options: What the user chose for results of other programs.
+        tasks: The tasks whose replies in run folders are scored; all by default.
 
     Returns:
         One rows table: runs and rows files in the order of ``paths``, then the results of other programs.
@@ -111,7 +114,7 @@ def scan(
         if path in others:
             continue
         if path in named:
-            frame = _frame(path, read_manifest(path), rule, chosen).with_columns(
+            frame = _frame(path, read_manifest(path), rule, chosen, tasks).with_columns(
                 pl.lit(value, dtype=pl.String).alias(name)
                 for name, value in zip(("suite", "model", "variant"), named[path], strict=True)
             )
@@ -135,7 +138,6 @@ def read_foreign(paths: Sequence[Path], origin: Origin, options: ReadOptions) ->
 
     Args:
         paths: Files and folders.
-        origin: The program.
         options: What the user chose for them.
 
     Raises:
@@ -256,12 +258,18 @@ def servers(paths: Iterable[Path]) -> list[tuple[str, str]]:
     return [(f"Server of {model}", "; ".join(dict.fromkeys(words))) for model, words in stated.items() if words]
 
 
-def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
+def _frame(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    rule: str,
+    judges: Sequence[str],
+    tasks: Collection[str] | None = None,
+) -> pl.DataFrame:
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: expected {' or '.join(RULES)}")
     loading.use_again(manifest["suite"].get("plugins"), folder)
     judged = read_judged(folder, judges)
-    every = chain(replies(folder), unasked(folder))
+    every = (stored for stored in chain(replies(folder), unasked(folder)) if tasks is None or stored.task in tasks)
     return check_rows(to_frame(scored_rows(every, manifest, rule, judged)), str(folder))
 
 

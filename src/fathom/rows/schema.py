@@ -192,7 +192,6 @@ def readable_table(path: Path | str, kind: str = ".parquet") -> Iterator[None]:
     """Names the file in the error of a table that cannot be read.
 
     Args:
-        path: The file.
         kind: Its format.
 
     Raises:
@@ -316,7 +315,6 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
     """Write any table; readers see the old file or the complete new one.
 
     Args:
-        frame: The table.
         path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is created if missing.
         what: Its name in messages.
 

@@ -31,7 +31,6 @@ class Judged:
     """The judgements of a run's replies by one judge.
 
     Attributes:
-        name: The judge.
         judgements: Its judgements by ``fathom.runfile.judgements.case_key``.
     """
 
@@ -49,7 +48,6 @@ class Scored:
     """The score of one reply.
 
     Attributes:
-        score: The score.
         metric: Name of the score.
         target: The gold answer: one of several, or all its lines.
         task_version: Version of the task; 0 if it is not installed.
@@ -67,7 +65,6 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
     There is at most one of each kind: chat models and embedding models score different tasks.
 
     Args:
-        folders: Run folders.
         judge: Name of a judge, without its settings if that is unambiguous, or one of each kind separated by a comma;
             ``none`` for no judge. For a kind that is not named, the only judge of that kind with judgements in the
             folders, if any.

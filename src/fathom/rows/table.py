@@ -150,7 +150,6 @@ class RowsTable:
 
         Args:
             most: Rows of a part, unless one model has more.
-            columns: Its columns.
 
         Returns:
             The parts, one or more. Those of a table in files are small to send, and read later.

@@ -78,7 +78,6 @@ def forecast_cache(
 
     Args:
         samples: Samples in the order of the suite, with their output caps (``untruncated_samples``).
-        cache: The cache.
         price: The model's prices.
         connections: Requests in flight at once.
         batch: Whether they are sent in batches.
@@ -151,7 +150,6 @@ def cache_table(
 
     Args:
         samples: Samples in the order of the suite, with their output caps.
-        caches: The caches.
         connections: Numbers of requests in flight at once.
         prices: Whether requests are sent in batches, and the prices of that.
         seconds: How long a request takes.

@@ -18,7 +18,6 @@ class Chosen:
     """How a model is asked, and what the tables say of it.
 
     Attributes:
-        settings: How it is asked.
         price: Its entry in the price table.
         entry: Its entry in the table of models, if ``--thinking`` is given; else None.
         decided: The settings for ``--thinking``.

@@ -98,7 +98,6 @@ class Engine:
         """Process all jobs, as many at once as there are connections, until a limit is exceeded.
 
         Args:
-            queue: The jobs.
             do: Does one of them.
 
         Raises:

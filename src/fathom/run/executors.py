@@ -98,7 +98,6 @@ class DirectExecutor:
 
         Args:
             tasks: Names of the tasks.
-            modes: Their request modes.
 
         Raises:
             FathomError: It does not support one of them.
@@ -171,10 +170,6 @@ class BatchExecutor(DirectExecutor):
 @contextmanager
 def recorded(folder: Path, client: Client) -> Iterator[Negotiation]:
     """What the model's server refuses, by what ``run.json`` has of it; what is learned inside is recorded there.
-
-    Args:
-        folder: The run folder.
-        client: The client of the model.
 
     Raises:
         FathomError: The earlier requests of the run were sent without a parameter that the user chooses now.

@@ -89,7 +89,6 @@ class Checked:
     """A gold text with what the model found.
 
     Attributes:
-        gold: The gold text.
         verdict: See ``Verdict``.
         reason: Why, without quoting the text; "" if it is supported.
         finding: The model's finding; None if there is none.

@@ -16,38 +16,14 @@ from typing import TypeAlias
 from fathom.models.entailment import is_entailment
 from fathom.score.judge import Ask, Case, Conversation, Parts, UnreadableError, asked, kept_references
 from fathom.score.judge_texts import numbered, object_at_end, prompt, read_marks, read_numbers, sentences
+from fathom.storage.toml import packaged_toml
 
 ENTAILED = 0.5
 """Least probability of entailment with which a statement counts as supported."""
 
-STATEMENTS_INTRO = (
-    "You check the statements of a summary, one by one, against the passages that it is supposed to summarise."
-)
-STATEMENTS_REQUEST = """Which of the numbered statements, 1 to {last}, are supported?
-
-A statement is supported if all that it claims is stated in the passages or follows from them; it need not use the \
-same words. One wrong name, number, date, cause or negation makes it unsupported. So does a claim that the passages do \
-not make, even where you know it to be true. Read a statement in the light of those before it, so that it is clear who \
-"he" and "it" are.
-
-First name the statements that are not supported, each with what is missing, in a few words. Then end your reply with \
-a JSON object on a line of its own that lists the numbers of all supported statements, separated by commas, in place \
-of N; the list is empty if there are none:
-{{"supported": [N]}}"""
-ANSWER_INTRO = "You check whether passages give the answer to a question, and whether they give no other one."
-ANSWER_REQUEST = """Judge by the passages alone, not by what you know.
-
-answered, 0 or 1:
-1: The passages state, or it follows from what they state, that one of the accepted answers is right.
-0: They do not, or they say something else, or what they say is about another person, place, time or thing.
-
-others: answers that the passages support as well as the accepted ones and that mean something else, each as short as \
-possible. Another wording, more or less detail, or a part of an accepted answer is nothing else. In most cases there \
-is none, and the list is empty.
-
-First say in one or two sentences why. Then end your reply with a JSON object on a line of its own, with your mark in \
-place of A, and the other answers, if any, as texts in the list:
-{"answered": A, "others": []}"""
+_REQUESTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "requests.toml")
+STATEMENTS_INTRO, STATEMENTS_REQUEST = _REQUESTS["statements"]["intro"], _REQUESTS["statements"]["request"]
+ANSWER_INTRO, ANSWER_REQUEST = _REQUESTS["answer"]["intro"], _REQUESTS["answer"]["request"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,6 @@ def suspicion(question: str, answers: Sequence[str], passages: Sequence[str], *,
     Args:
         question: The question or request; "" for a summary of the whole text.
         answers: Its gold answers, or reference summaries.
-        passages: The gold passages.
         summary: Whether a summary is asked for.
 
     Returns:

@@ -148,8 +148,6 @@ def judge_second(
     Its judgements never score rows: ``fathom.analysis.judge_shift`` compares them.
 
     Args:
-        run: A run that the first judge has judged.
-        model: The first judge.
         second: The second one, and the sample.
         settings: How both are asked.
 

@@ -56,7 +56,6 @@ class Remaining:
     Attributes:
         questions: Number of questions.
         tokens: Tokens of a prompt at that length, on average.
-        length: The length.
     """
 
     questions: int

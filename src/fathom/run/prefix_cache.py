@@ -49,7 +49,6 @@ class Prompt:
 
     Attributes:
         leaf: Its leaf in ``Prefixes``.
-        tokens: All its tokens.
         context: Its tokens up to the question.
         key: What tells its context apart.
         cap: Output cap of the reply in tokens.

@@ -315,8 +315,6 @@ def check_budget(preflight: Preflight, limits: Limits, *, spent_tokens: int, spe
     """Check that a run's forecast stays within the user's limits.
 
     Args:
-        preflight: The forecast.
-        limits: The limits.
         spent_tokens: Tokens, prompts and replies, that the run has used so far.
         spent_cost: US dollars that it has cost so far.
 

@@ -22,7 +22,6 @@ class RunRequest:
     """What a run asks.
 
     Attributes:
-        suite: The suite.
         settings: Which of its samples are asked, how, and up to which limits.
         chosen: How the model is asked, and what the tables say of it.
         only: Ids of samples and names of items, of which all others are left out; None for all.
@@ -108,8 +107,6 @@ def request_of(
     """What a run asks.
 
     Args:
-        suite: The suite.
-        model: The model.
         settings: Which samples are asked, how, and up to which limits.
         command: The options given and the configuration file they came from, for ``run.json``.
 

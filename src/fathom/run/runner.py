@@ -197,8 +197,6 @@ def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:
     Earlier releases took the name that the suite gives itself. A run of the same suite that is there is resumed.
 
     Args:
-        suite: The suite folder.
-        name: Name of its folder.
         end: The model and how it is asked.
         after: What follows either name, such as that of a subset.
     """

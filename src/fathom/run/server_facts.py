@@ -80,7 +80,6 @@ async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: 
     """Ask a server for its models.
 
     Args:
-        client: The client of the model.
         name: The model's name on the server.
         given: The address that the user gave; None for the provider's own.
         seconds: Time limit of each request.
@@ -116,9 +115,6 @@ async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: 
 @asynccontextmanager
 async def explaining(client: object) -> AsyncIterator[None]:
     """Say what is wrong with the server of a model, its address or its key, when work with it is given up.
-
-    Args:
-        client: The client of the model.
 
     Raises:
         FathomError: The ``ServerError`` that was raised inside, with what the free checks of ``fathom doctor`` find.
@@ -162,7 +158,6 @@ def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Ch
     Args:
         message: What the server says.
         settings: How the model is asked.
-        name: The model's name on the server.
         surveyed: What the server states.
     """
     if (check := _access_check(message, settings)) is not None:
@@ -236,12 +231,7 @@ def _names(body: object) -> tuple[str, ...] | None:
 
 
 def window_of(body: Mapping[str, Any], name: str) -> int | None:
-    """The window in a model's entry of the list; that of the only model, if the list has one.
-
-    Args:
-        body: The list of models.
-        name: The model's name.
-    """
+    """The window in a model's entry of the list; that of the only model, if the list has one."""
     entries = [entry for entry in body["data"] if isinstance(entry, Mapping)]
     mine = next((entry for entry in entries if entry.get("id") == name), entries[0] if len(entries) == 1 else {})
     meta = mine.get("meta")

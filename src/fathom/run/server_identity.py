@@ -41,8 +41,6 @@ async def noting_server(folder: Path, client: Client, replied: Callable[[], bool
     """Record what the model's server states, while the run goes on; a run does not fail if it states nothing.
 
     Args:
-        folder: The run folder.
-        client: The client of the model.
         replied: Whether it has answered: a server that answers nothing is not one of the run.
     """
     asking = asyncio.create_task(_note(folder, client, replied))

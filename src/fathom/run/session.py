@@ -84,7 +84,6 @@ class Work:
         texts: Returns the texts of the suite's documents by id.
         epochs: How often each sample is asked.
         terms: How requests are sent, at what price and up to which limits.
-        seed: Seed of the run.
         limit: The window.
         caps: Output cap by task name.
         tokenizer: Loads the suite's tokenizer, for truncation and for reasoning that the provider has not counted.

@@ -71,10 +71,8 @@ def run_shard(
 
     Args:
         suite: A suite folder written by ``fathom build``.
-        model: The model.
         settings: Which samples are asked, how, and up to which limits.
         out: The folder or object store of all shards (``store.open_store``).
-        shard: Which shard.
         verified: Whether the driver of all shards has checked the whole suite.
         command: See ``fathom.run.run``.
         callbacks: Functions of the caller.

@@ -4,6 +4,7 @@ Nothing of it is part of a run: the prompts are those of a suite, but their begi
 computed them before, and replies have one length for all models. One prompt is asked at a time.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from random import Random
@@ -15,6 +16,7 @@ from fathom.models.clients import kernel_of, open_client, server_of
 from fathom.models.local_client import LocalClient
 from fathom.models.loop import drive
 from fathom.models.protocol import Call, Client, Measured, RequestError, Settings, is_baseline
+from fathom.models.retry import Retry
 from fathom.tokens.tokenizers import get_tokenizer
 
 REPEATS = 5
@@ -23,6 +25,9 @@ REPLY_TOKENS = 32
 _MARKED = 40
 """Characters at the beginning of a prompt that are replaced: no fewer tokens than their replacement has."""
 _LONG = 400
+_RETRY = Retry(retries=2, first=0.2, obeyed=10)
+_SOON = 5.0
+"""Seconds after which a failure is final: a server that closed a connection, or is busy, says so at once."""
 _Measure: TypeAlias = Callable[[str, Call], Awaitable[Measured]]
 
 
@@ -122,12 +127,30 @@ async def time_client(
         continued, ending = settings.chat_template == "never", endings.get(length, 0)
         call = Call(f"timing {length}", 1, settings.seed, reply_tokens, continued=continued, ending=ending)
         try:
-            measured = [await measure(_marked(prompt, rng), call) for _ in range(repeats + 1)][1:]
+            measured = [await _measured(measure, prompt, call, rng) for _ in range(repeats + 1)][1:]
         except RequestError as error:
             times.append(_unmeasured(length, error.failure.message, kernel_of(client)))
         else:
             times.append(_timed(length, measured, kernel_of(client)))
     return times
+
+
+async def _measured(measure: _Measure, prompt: str, call: Call, rng: Random) -> Measured:
+    """The times of a reply to a prompt with a new beginning; temporary failures are retried, each with another one.
+
+    Raises:
+        RequestError: It failed for good, or too often.
+    """
+    for attempt in range(1, _RETRY.retries + 1):
+        started = time.perf_counter()
+        try:
+            return await measure(_marked(prompt, rng), call)
+        except RequestError as error:
+            failure = _RETRY.asked_too_much(error.failure)
+            if failure.kind not in ("busy", "silent") or time.perf_counter() - started > _SOON:
+                raise RequestError(failure) from None
+            await _RETRY.sleep(_RETRY.wait(attempt, failure.wait))
+    return await measure(_marked(prompt, rng), call)
 
 
 def _why_not(settings: Settings) -> str:

@@ -216,7 +216,6 @@ def waiting(folder: Path, file: str = FILE) -> list[Batch]:
     """The batches of a run that are not closed; none if it never sent any.
 
     Args:
-        folder: The run folder.
         file: Name of the file.
     """
     if not (folder / file).is_file():
@@ -229,11 +228,7 @@ def waiting(folder: Path, file: str = FILE) -> list[Batch]:
 
 
 def requests_under_way(folder: Path) -> set[Key]:
-    """What is in batches of a run that are not closed.
-
-    Args:
-        folder: The run folder.
-    """
+    """What is in batches of a run that are not closed."""
     if not waiting(folder):
         return set()
     with clear_errors(folder, FILE), reading(folder, FILE) as db:

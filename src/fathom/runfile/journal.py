@@ -72,7 +72,6 @@ def entry_of(key: Key, attempt: Attempt, cost: float | None) -> Entry:
 
     Args:
         key: Sample and epoch.
-        attempt: The request.
         cost: US dollars; None if the price is unknown.
     """
     outcome = attempt.outcome if attempt.reached else UNREACHED

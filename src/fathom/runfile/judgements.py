@@ -324,7 +324,6 @@ class JudgementStore:
             prompt: Hash of the prompt.
             attempt: How many times one case has sent it, from 1.
             step: Step of the rubric, for display.
-            reply: The reply.
             cost: US dollars; None if the price is unknown.
         """
         reply = without_secrets(reply)

@@ -260,7 +260,6 @@ class Ledger:
 
         Args:
             key: Sample and epoch.
-            attempt: The request.
             cost: US dollars; None if the price is unknown.
         """
         self._noted.add(key)

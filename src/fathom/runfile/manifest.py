@@ -95,7 +95,6 @@ def describe_run(
 
     Args:
         suite: The suite folder.
-        suite_manifest: Its manifest.
         settings: How the model is asked.
         packages: Packages whose versions are recorded; by default those used to ask the model.
         command: The options given, and the configuration file they came from.
@@ -211,7 +210,6 @@ def no_run(path: Path, file: str = FILE) -> FathomError:
 
     Args:
         path: A folder, or a path that does not exist.
-        file: The file that runs have.
     """
     if not path.exists():
         return FathomError(f"{path}: no such run folder or rows file{beside(path) or '; `fathom run` writes one'}")
@@ -264,7 +262,6 @@ def observe_run(folder: Path, observed: Mapping[str, Json]) -> None:
     """Record in ``run.json`` what is known of the server and of requests; nothing is written if it is known already.
 
     Args:
-        folder: The run folder.
         observed: ``served``, the number of replies by the name of the model that answered, ``negotiated``, the
             parameters that the server refuses, each with its other name or "", ``servers``, what servers state, or
             ``orders``, in which samples were asked.

@@ -41,9 +41,6 @@ def _orders(folder: Path) -> list[str]:
 def asked_so_far(folder: Path) -> str:
     """What was asked of a run that is not finished, in words; "" if it is finished or its plan is not known.
 
-    Args:
-        folder: The run folder.
-
     Raises:
         FathomError: The store or ``run.json`` cannot be read.
     """

@@ -16,7 +16,6 @@ def note_server(folder: Path, facts: Mapping[str, Json]) -> None:
     """Record what a server states, unless the last one of the run stated the same.
 
     Args:
-        folder: The run folder.
         facts: Facts by name; nothing is recorded if there are none.
 
     Raises:

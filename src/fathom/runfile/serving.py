@@ -79,7 +79,6 @@ class ServedReply:
         length: Budget of the prompt in tokens.
         sent: Tokens of the prompt as it was sent (suite's tokenizer).
         counted: Tokens of the prompt as the server counted them; None if it did not.
-        status: Status of the reply.
         stop: Stop reason.
         served: Name of the model that answered, and its fingerprint after a space; "" if unknown.
         prompt: Hash of the prompt.
@@ -478,7 +477,6 @@ def cut_in(folder: Path, db: sqlite3.Connection) -> Mapping[tuple[str, int], Cut
     """The prompts of a run that the server cut; none in runs of systems.
 
     Args:
-        folder: The run folder.
         db: Its store, open.
     """
     if is_of_system(folder) or not _may_be_cut(db):

@@ -192,7 +192,6 @@ def new_replies(folder: Path, after: int, most: int) -> list[tuple[int, StoredRe
     Checksums are not verified, and prompts that the server cut are not found, for which everything has to be read.
 
     Args:
-        folder: The run folder.
         after: Number of the last row that was read; 0 for none. Numbers grow, but for a failed request that is the last
             row and is repeated: so the last row is read again.
         most: How many are read.

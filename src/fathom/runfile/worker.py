@@ -51,7 +51,6 @@ def is_alive(worker: Worker, beat: float, now: float) -> bool:
     """Whether a worker still lives.
 
     Args:
-        worker: The worker.
         beat: Its last sign of life, seconds since the epoch.
         now: The time now.
 

@@ -51,7 +51,6 @@ class Dialect:
         closes: Marks after it.
         wraps: Marks around the answer, which are removed: plain tags (``<answer>``) only at the edges of an answer that
             follows reasoning, others anywhere.
-        starts: Marks that start a turn.
         ends: Marks that end one.
         words: Whether the marks are ordinary words: then they count only where the reply begins with one of ``opens``
             and contains one of ``closes``.

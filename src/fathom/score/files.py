@@ -92,7 +92,6 @@ class ScoreSummary:
         differences: The first of them.
         unchecked: Rows that could not be scored: not JSON, a field missing, an unknown metric.
         failures: The first of them, as (index, error).
-        rule: The scoring rule.
     """
 
     rows: int = 0

@@ -34,7 +34,6 @@ class Service:
         port: Port; 0 for a free one.
         proxies: Addresses of trusted reverse proxies.
         metrics: Address and port of the metrics; "" for none.
-        log_format: Format of the logs.
         ready: Called with the address when the server listens.
     """
 

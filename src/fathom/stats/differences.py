@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -30,6 +31,7 @@ from fathom.stats.intervals import (
     ordered_intervals,
     resampled_sums,
     shuffled,
+    weight_shapes,
 )
 from fathom.stats.strata import added_up, strata, within
 from fathom.stats.student import lower_tail
@@ -43,7 +45,7 @@ Value = TypeVar("Value")
 _THREADS = min(4, os.cpu_count() or 1)
 _KEPT = 400
 """Replicates that comparisons keep, of one score on one task each: 400 kB with five lengths."""
-_SUMS = 32
+_SUMS = 160
 """Sums that they keep, of scores that are compared on one task and in a mean over several."""
 _ROUNDING = 1e-12  # equal scores may differ by this much, by the order of their summation
 
@@ -83,19 +85,35 @@ class Resampler:
         self._means: dict[tuple[_Scores, float, int], Floats] = {}
         self._sums: dict[_Scores, Sums] = {}
 
-    def means(self, clusters: Clusters, prior: float, stream: int) -> Floats:
-        """Replicates of the means of some clusters; arguments as in ``Sums.means``."""
-        scores = clusters.totals.tobytes(), clusters.counts.tobytes(), clusters.totals.shape
+    def means(
+        self, clusters: Clusters, prior: float, stream: int, whole: tuple[Clusters, Sequence[int]] | None = None
+    ) -> Floats:
+        """Replicates of the means of some clusters; arguments as in ``Sums.means``.
+
+        Args:
+            whole: The same clusters with further columns, and the columns that these are.
+        """
         return _latest(
             self._means,
-            (scores, prior, stream),
-            lambda: self._sums_of(scores, clusters).means(self.seed, prior, stream),
+            (_scores(clusters), prior, stream),
+            lambda: self._sums_of(clusters, whole or (clusters, ())).means(self.seed, prior, stream),
         )
 
-    def _sums_of(self, scores: _Scores, clusters: Clusters) -> Sums:
+    def _sums_of(self, clusters: Clusters, whole: tuple[Clusters, Sequence[int]]) -> Sums:
+        every, columns = whole
+        if every is not clusters and np.array_equal(weight_shapes(every.counts), weight_shapes(clusters.counts)):
+            return self._sums_of(every, (every, ())).at(list(columns))
         return _latest(
-            self._sums, scores, lambda: resampled_sums(clusters, self.seed, replicates=self.replicates), _SUMS
+            self._sums,
+            _scores(clusters),
+            lambda: resampled_sums(clusters, self.seed, replicates=self.replicates),
+            _SUMS,
         )
+
+
+def _scores(clusters: Clusters) -> _Scores:
+    """What is the same for equal scores."""
+    return clusters.totals.tobytes(), clusters.counts.tobytes(), clusters.totals.shape
 
 
 def _latest(kept: dict[Key, Value], key: Key, make: Callable[[], Value], most: int = _KEPT) -> Value:
@@ -107,15 +125,16 @@ def _latest(kept: dict[Key, Value], key: Key, make: Callable[[], Value], most: i
     return value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PairedTask:
     """Two scores of the same clusters of one task.
 
     Attributes:
         task: Name of the task; tasks are independent.
-        first: The first score.
         names: Names of the clusters, ascending.
         resampler: Draws replicates.
+        whole: Both scores with further columns, of which one may lack some: their sums are drawn once for all.
+        columns: The columns of these.
         drawn: Replicates that were drawn, by the weight of the pseudo-cluster of each side.
     """
 
@@ -124,6 +143,8 @@ class PairedTask:
     second: Clusters
     names: tuple[str, ...]
     resampler: Resampler
+    whole: tuple[Clusters, Clusters]
+    columns: tuple[int, ...]
     drawn: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def at(self, columns: Sequence[int]) -> PairedTask:
@@ -131,23 +152,37 @@ class PairedTask:
         chosen = list(columns)
         if chosen == list(range(self.first.totals.shape[1])):
             return self  # with what was drawn
-        return replace(self, first=self.first.at(chosen), second=self.second.at(chosen), drawn={})
+        columns = tuple(self.columns[column] for column in chosen)
+        return replace(self, first=self.first.at(chosen), second=self.second.at(chosen), columns=columns, drawn={})
 
     def within(self, clusters: Sequence[str]) -> PairedTask:
         """The same among the clusters of its stratum; unchanged without any."""
         if not clusters:
             return self
-        first, second = (within(side, self.names, clusters) for side in (self.first, self.second))
-        return replace(self, first=first, second=second, names=tuple(clusters), drawn={})
+        first, second, *whole = (within(side, self.names, clusters) for side in (self.first, self.second, *self.whole))
+        names, both = tuple(clusters), (whole[0], whole[1])
+        return replace(self, first=first, second=second, names=names, whole=both, drawn={})
+
+    @cached_property
+    def means(self) -> tuple[Floats, Floats]:
+        """The means of both sides at each column."""
+        return self.first.means, self.second.means
+
+    @cached_property
+    def contributions(self) -> Floats:
+        """What each cluster adds to the difference at each column, clusters x columns."""
+        return self.first.contributions - self.second.contributions
 
     def draws(self, prior: float) -> tuple[Floats, Floats]:
         """Replicates of the means of both sides, replicates x columns each."""
         if prior not in self.drawn:
-            first, second = pseudo_streams([self.first.key, self.second.key])
-            self.drawn[prior] = (
-                self.resampler.means(self.first, prior, first),
-                self.resampler.means(self.second, prior, second),
+            sides = self.first, self.second
+            streams = pseudo_streams([side.key for side in sides])
+            first, second = (
+                self.resampler.means(side, prior, stream, (whole, self.columns))
+                for side, stream, whole in zip(sides, streams, self.whole, strict=True)
             )
+            self.drawn[prior] = first, second
         return self.drawn[prior]
 
 
@@ -250,7 +285,6 @@ def gaps_between(
 
     Args:
         places: Numbers of the scores, ascending.
-        scores: The scores.
         draws: Their replicates from the same weights, shape (scores, replicates).
         reach: Number of following scores that each is compared with; None for all of them.
         done: Called after each score.
@@ -340,8 +374,8 @@ class Differences:
     def means(self, columns: Sequence[int]) -> tuple[float, float]:
         """The means of both sides over some columns and all tasks."""
         first, second = (
-            float(np.mean([side.means[list(columns)].mean() for side in sides]))
-            for sides in zip(*((task.first, task.second) for task in self.tasks), strict=True)
+            float(np.mean([means[list(columns)].mean() for means in side]))
+            for side in zip(*(task.means for task in self.tasks), strict=True)
         )
         return first, second
 
@@ -360,12 +394,14 @@ class Differences:
     def contributions(self, columns: Sequence[int]) -> Floats:
         """What each cluster adds to the mean difference over some columns, shape (clusters,)."""
         chosen, share = list(columns), 1 / len(self.tasks)
-        parts = ((place, task.first.contributions - task.second.contributions) for place, task in self._by_stratum())
-        every = added_up((place, share * part[:, chosen].mean(axis=1)) for place, part in parts)
+        parts = ((place, _mean_of(task.contributions, chosen)) for place, task in self._by_stratum())
+        every = added_up((place, share * part) for place, part in parts)
         return np.concatenate(list(every.values()))
 
     def _by_stratum(self) -> list[tuple[int, PairedTask]]:
         """The tasks in the order of their strata: random signs, and replicates in orders of their own, go by it."""
+        if len(self.tasks) == 1:
+            return [(0, self.tasks[0])]
         if not self.joint:
             known = strata({task.task: task.names for task in self.tasks})
             ordered = sorted(self.tasks, key=lambda task: (known[task.task].place, task.task))
@@ -384,7 +420,7 @@ class Differences:
 def gaps_over(asked: Sequence[tuple[Differences, Sequence[int]]], null: float = 0.0) -> list[Gap]:
     """The mean differences over several sets of columns, as :meth:`Differences.gap` gives them; faster together."""
     points = [
-        float(np.mean([(task.first.means - task.second.means)[list(columns)].mean() for task in own.tasks]))
+        float(np.mean([(task.means[0] - task.means[1])[list(columns)].mean() for task in own.tasks]))
         for own, columns in asked
     ]
     sides = (own.sides(columns) for own, columns in asked)
@@ -398,15 +434,18 @@ def gaps_over(asked: Sequence[tuple[Differences, Sequence[int]]], null: float = 
 
 
 def _mean_of(draws: Floats, columns: list[int]) -> Floats:
-    """Replicates of the mean over some columns, shape (replicates,)."""
-    if len(columns) == 1:
-        return draws[:, columns[0]]  # many times faster, and the same
-    mean: Floats = draws[:, columns].mean(axis=1)
+    """The mean over some columns of each row."""
+    mean: Floats = draws.T[columns].mean(axis=0) if len(columns) > 1 else draws[:, columns[0]]
     return mean
 
 
 def paired(
-    first: Floats, second: Floats, task: str, resampler: Resampler, groups: Sequence[str] | None = None
+    first: Floats,
+    second: Floats,
+    task: str,
+    resampler: Resampler,
+    groups: Sequence[str] | None = None,
+    columns: Sequence[int] | None = None,
 ) -> Differences:
     """Pairs two tables of scores.
 
@@ -414,7 +453,13 @@ def paired(
         first: Scores in [0, 1], items x columns; NaN if either score is missing.
         second: The scores to compare them with, NaN in the same cells; every column has an item.
         groups: The cluster of each item; every item is one by default.
+        columns: The columns to compare, if in others only one of the two has scores; all by default.
     """
-    sides = clusters_of(first, groups), clusters_of(second, groups)
+    whole = clusters_of(first, groups), clusters_of(second, groups)
     names = sorted(set(groups)) if groups is not None else [f"{row:09}" for row in range(len(first))]
-    return Differences((PairedTask(task, *sides, tuple(names), resampler),))
+    chosen, sides = list(range(first.shape[1])), whole
+    if columns is not None and list(columns) != chosen:
+        chosen = list(columns)
+        first, second = (np.ascontiguousarray(side[:, chosen]) for side in (first, second))
+        sides = clusters_of(first, groups), clusters_of(second, groups)
+    return Differences((PairedTask(task, *sides, tuple(names), resampler, whole, tuple(chosen)),))

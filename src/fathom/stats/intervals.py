@@ -283,10 +283,10 @@ def resampled_sums(clusters: Clusters, seed: int, *, replicates: int = REPLICATE
     """
     count, columns = clusters.totals.shape
     order = generator(seed, [4, count]).permutation(count) if seed else np.arange(count)
-    rng, shapes = generator(0, [0, count]), _shapes(clusters.counts)
+    rng, shapes = generator(0, [0, count]), weight_shapes(clusters.counts)
     shapes = shapes[order] if shapes.ndim else shapes
     table = np.concatenate([clusters.totals, clusters.counts], axis=1)[order]
-    sums = np.empty((replicates, 2 * columns))
+    sums = np.empty((replicates, 2 * columns), order="F")  # all that follows is done to columns
     block = max(1, _BLOCK // max(count, 1))
     for start in range(0, replicates, block):
         stop = min(start + block, replicates)
@@ -333,7 +333,7 @@ def _order(replicates: int, place: int) -> NDArray[np.int64]:
     return np.random.default_rng([2, place]).permutation(replicates)
 
 
-def _shapes(counts: Floats) -> Floats:
+def weight_shapes(counts: Floats) -> Floats:
     """Shapes of the gamma variates: one for all clusters if all columns have about as many, or else one for each."""
     present = counts > 0
     number = present.sum(axis=0)
@@ -439,7 +439,6 @@ def interval_at(clusters: Clusters, draws: Floats, column: int, point: float) ->
 
     Args:
         draws: Replicates of the means of their columns, replicates x columns.
-        column: The column.
     """
     return exact_interval(clusters.at([column])) or interval_of(draws[:, column], point)
 

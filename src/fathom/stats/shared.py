@@ -52,7 +52,6 @@ class TaskScores:
     """Scores of one model on one task: items (or questions) x lengths, NaN without a score.
 
     Attributes:
-        names: Names of the items.
         groups: Their clusters (``fathom.stats.intervals``).
         lengths: Lengths in tokens, ascending; each has a score.
     """

@@ -61,7 +61,6 @@ def within(clusters: Clusters, names: Sequence[str], every: Sequence[str]) -> Cl
     """The clusters of a task among those of its stratum; the others have no scores.
 
     Args:
-        clusters: The clusters.
         names: Their names, ascending.
         every: The names of all clusters, ascending.
     """
@@ -75,7 +74,6 @@ def within_stratum(clusters: Clusters, groups: Collection[str], every: Sequence[
     """The same from the cluster of each item; unchanged for a task that is a stratum by itself.
 
     Args:
-        clusters: The clusters of the items.
         every: The names of all clusters of the stratum; empty for such a task.
     """
     return within(clusters, sorted(set(groups)), every) if every else clusters

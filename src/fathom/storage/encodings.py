@@ -47,9 +47,6 @@ def encoding_of(head: bytes) -> tuple[str, int]:
 def decode(content: bytes) -> str:
     """The text of a file, without its byte order mark.
 
-    Args:
-        content: All of its bytes.
-
     Raises:
         UnicodeDecodeError: It is in none of the forms of Unicode.
     """

@@ -234,7 +234,6 @@ def check_schema(db: sqlite3.Connection, path: Path) -> None:
     """Check, before any query of its tables, that an SQLite file has plain tables only.
 
     Args:
-        db: The file.
         path: Its path, for messages.
 
     Raises:

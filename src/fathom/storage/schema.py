@@ -50,6 +50,7 @@ def _is_unicode(text: str) -> bool:
 
 
 FILLED = Predicate(_has_letters)
+Filled = Annotated[str, FILLED, "a text"]
 """Of a text: it has more than white space."""
 UNICODE = Predicate(_is_unicode)
 """Of a text: it has no lone surrogate, which JSON can encode and UTF-8 cannot."""

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ def parse_toml(content: bytes | str, where: str) -> dict[str, Any]:
     """The table of a TOML file, in UTF-8 or, as Windows programs may save it, UTF-16, also with a byte order mark.
 
     Args:
-        content: The content of the file.
         where: Its name, for the message.
 
     Raises:
@@ -36,13 +36,21 @@ def read_toml(path: Path, where: str = "") -> dict[str, Any]:
     """The table of a TOML file.
 
     Args:
-        path: The file.
         where: Its name for the message, if that is not the path.
 
     Raises:
         FathomError: It cannot be read, or is not valid TOML.
     """
     return parse_toml(content_of(path, where), where or str(path))
+
+
+def packaged_toml(package: str, name: str) -> dict[str, Any]:
+    """The table of a TOML file that is beside the modules of a package of fathom: texts and tables that are no code.
+
+    Args:
+        package: ``__package__`` of the module that needs it.
+    """
+    return parse_toml((files(package) / name).read_bytes(), name)
 
 
 def _reason(error: Exception) -> str:

@@ -67,7 +67,6 @@ def assign(store: Store, sample: Sample, name: str, by: Person) -> None:
 
     Args:
         name: Who is to do it.
-        by: Who assigns it.
 
     Raises:
         RefusedError: They may not, or the other person cannot do the step.
@@ -103,7 +102,6 @@ def release(store: Store, sample: Sample, name: str, by: Person) -> None:
     """End an assignment.
 
     Args:
-        name: Whose.
         by: Who ends it.
 
     Raises:

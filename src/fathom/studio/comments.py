@@ -73,7 +73,6 @@ def comments_of(sample: Sample, notes: Iterable[NoteEntry], name: str) -> tuple[
     In the answer review, everybody sees only their own; in adjudication, nobody sees names.
 
     Args:
-        notes: All comments on it.
         name: Who looks at it.
     """
     read = (CommentBy(note.person, note.at, read_comment(note)) for note in notes)

@@ -166,7 +166,6 @@ class _Work:
     """People at work in a store.
 
     Attributes:
-        store: The store.
         drafted: Samples that nobody has selected yet.
         random: Draws the seconds that an action took.
     """

@@ -63,7 +63,6 @@ class Collection:
     """Samples with what they refer to.
 
     Attributes:
-        samples: The samples.
         documents: Their documents by id.
         texts: The documents' texts by id; read when they are needed.
     """

@@ -61,7 +61,6 @@ class StateEffort:
 
     Attributes:
         actions: What people did there.
-        seconds: Their time.
         cost: Price of drafts and predictions in US dollars, as far as known.
     """
 
@@ -117,9 +116,6 @@ class History:
     """What happened to a sample.
 
     Attributes:
-        id: Its id.
-        task: Its task.
-        language: Its language.
         bucket: Its length bucket in tokens.
         origin: Who made it; None before a draft is selected.
         spent: Time and cost by state.

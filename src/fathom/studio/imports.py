@@ -49,7 +49,6 @@ class ImportedSample:
         language: ``en`` or ``zh``.
         bucket: Its length bucket in tokens.
         documents: Ids of its documents.
-        content: Its content.
         difficulty: Its tier; "" if unknown.
         place: Where it stands, for messages.
     """

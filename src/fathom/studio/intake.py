@@ -94,12 +94,7 @@ def rules_of(intake: SetIntake, **more: Any) -> IntakeRules:
 
 @dataclass(frozen=True, slots=True)
 class IntakeDocument:
-    """A document with what is stored beside it.
-
-    Attributes:
-        document: The document.
-        text: Its text.
-    """
+    """A document with what is stored beside it."""
 
     document: StudioDocument
     text: str
@@ -151,7 +146,6 @@ def read_documents(
         rules: How they are taken; None for the defaults.
         earlier: Sketches of the studio's documents by id.
         progress: Called with the numbers of documents measured and of all.
-        reader: Reads the documents of a folder or file.
 
     Raises:
         FathomError: Nothing could be read.

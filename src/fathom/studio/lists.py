@@ -33,11 +33,7 @@ class ListedSample:
     """A sample as lists show it.
 
     Attributes:
-        id: Its id.
-        task: Its task.
-        language: Its language.
         bucket: Its length bucket.
-        state: Its state.
         author: Who selected it; "" while names are hidden.
         title: Beginning of the question.
         updated: Time of the last action.

@@ -75,7 +75,6 @@ class Account:
     """An account for a table.
 
     Attributes:
-        name: Its name.
         active: Whether it may log in.
         password: Day on which the password was set; "" for none.
         sessions: Number of its sessions.

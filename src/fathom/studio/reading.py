@@ -82,7 +82,6 @@ def reason_of(line: str, path: Path, name: str = "") -> str:
 
     Args:
         line: What is wrong with it, with its path.
-        path: Where it is stored.
         name: Its name on the machine of the sender, if the line may have names of its parts.
     """
     line = line.strip().removeprefix(f"{path}: ").removeprefix(f"{path}/")

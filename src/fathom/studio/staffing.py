@@ -100,7 +100,6 @@ def why_not_now(sample: Sample, kind: type[Action], by: Person, staff: Staff) ->
 
     Args:
         kind: What they want to do.
-        by: The person.
     """
     if kind is Reconstruct and sample.state in DECIDING and staff.policy:
         return "" if may(by.role, "annotator") and by.active and not can_go_on(sample, staff) else _OTHERS
@@ -157,7 +156,6 @@ def stuck(state: State, involved_names: Collection[str], staff: Staff) -> bool:
     """Whether nobody can decide on a sample, as far as its row in a list tells.
 
     Args:
-        state: Its state.
         involved_names: Who may not decide; see ``states.involved``.
     """
     if state == "answer_review":

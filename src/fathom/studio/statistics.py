@@ -182,7 +182,6 @@ class AuditShare:
     Attributes:
         aspect: What was looked at: attributes (task, requirement and the like), answers, or both.
         right: Samples in which it is right.
-        share: Their share.
     """
 
     aspect: Aspect

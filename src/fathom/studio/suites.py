@@ -51,7 +51,6 @@ class WrittenSuite:
     """A suite that was written.
 
     Attributes:
-        folder: Its folder.
         samples: Number of its samples at all lengths.
         items: Number of samples of the studio in it.
         fingerprint: Identity of its content.

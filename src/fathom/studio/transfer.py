@@ -51,7 +51,6 @@ class ExportReport:
     """What was exported.
 
     Attributes:
-        folder: The folder.
         samples: Number of accepted samples without fault.
         left_out: What is not in the export and why, one line each.
     """

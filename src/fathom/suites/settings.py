@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fathom.options.declare import Options, Read, at_least, given, hidden, opt, unset
-from fathom.options.values import Names, Several, Tokens, depths_of, dials_of, folders_of, lengths_of, where_of
+from fathom.options.values import (
+    MaybePath,
+    Names,
+    Several,
+    Tokens,
+    depths_of,
+    dials_of,
+    folders_of,
+    lengths_of,
+    where_of,
+)
 
 if TYPE_CHECKING:
     from fathom.documents.corpus import Fields
@@ -174,6 +184,13 @@ class Build(Options, kw_only=True):
             metavar="DIAL=VALUE,...",
             many=True,
             read=dials_of,
+        ),
+    ] = unset
+    family: Annotated[
+        MaybePath,
+        opt(
+            "A folder with names and sentence forms of your own for the suite world (`fathom data family` writes one).",
+            metavar="FOLDER",
         ),
     ] = unset
 

@@ -20,7 +20,6 @@ def parse_length(text: str, longest: int = LONGEST) -> int:
     """Parse a length in tokens: ``8k`` is 8,192, ``1m`` is 1,048,576, integers are unchanged.
 
     Args:
-        text: The length.
         longest: The longest one.
 
     Raises:
@@ -71,9 +70,6 @@ def question_part(sample: Sample) -> str:
 
     It is the last literal part, which follows the last span of a document. What a task hides at the very end of its
     context is in that part too, as paragraphs of its own: they look like what is hidden elsewhere, or have the answer.
-
-    Args:
-        sample: A sample with its recipe.
     """
     last = sample.parts[-1] if sample.parts else ""
     if not isinstance(last, str) or all(isinstance(part, str) for part in sample.parts):

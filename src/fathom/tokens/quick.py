@@ -7,66 +7,14 @@ used: the former panics on that of Llama 3, and both engines of these files are 
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
+from fathom.storage.toml import packaged_toml
+
 PROBES = 400  # texts that must be counted alike
-_FRAGMENTS = (
-    *("the", " river", "RIVERS", "It's", "we'LL", "naïve café", "Straße", "ﬁne ﬃ ½ ²", "e\u0301 a\u030a", "İstanbul"),
-    *("7", "12345678", "3.14159", "1,000,000", "0x1F", "IV", "x" * 70, "ab" * 90, "-" * 50, "=" * 33, "...", "?!", "—"),
-    *(
-        " ",
-        "  ",
-        " " * 17,
-        "\t",
-        "\n",
-        "\r\n",
-        "\n\n\n",
-        " \n ",
-        "\u00a0",
-        "\u3000",
-        "\u200b",
-        "\ufeff",
-        "\x00",
-        "\x1b[",
-    ),
-    *(
-        "口令是",
-        "一二三四五。",
-        "漢字",
-        "ひらがな、カタカナ",
-        "한국어 문장",
-        "ไทย",
-        "हिन्दी",
-        "العربية",
-        "עברית",
-        "Ελλάδα",
-        "кот",
-    ),
-    *("🙂", "👩‍👩‍👧", "🇩🇪", "❤️", "𝔘𝔫𝔦", "\U00020000", "\ufffd", "▁", "Ġ", "Ċ", "##ing", "</w>", "<0x0A>", "[UNK]"),
-    *(
-        "def f(x):\n    return x\n",
-        "{'a': [1, 2]}",
-        "</p><p>",
-        "a_b_C",
-        "https://a.example/b?c=d&e",
-        "\\n",
-        "$x^2$",
-        "~/a.b",
-    ),
-    *(
-        "<|eot_id|>",
-        "<|endoftext|>",
-        "<|im_start|>user",
-        "</s>",
-        "<s>",
-        "<think>",
-        "[INST]",
-        "<unk>",
-        "<start_of_turn>",
-    ),
-)
+_FRAGMENTS: Sequence[str] = packaged_toml(__package__, "fragments.toml")["fragments"]
 
 
 def probes(marks: list[str]) -> Iterator[str]:
@@ -92,7 +40,6 @@ def quick_count(name: str, engine: Any, count: Callable[[str], int]) -> Callable
     Args:
         name: The name of the tokenizer, for messages.
         engine: A tokenizer of the ``tokenizers`` library, which reads special tokens as ordinary text.
-        count: Counts tokens with it.
     """
     try:
         from gigatoken import Tokenizer

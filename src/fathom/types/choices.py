@@ -11,7 +11,7 @@ THRESHOLD = 0.5
 MARGIN, ALPHA = 0.03, 0.05
 """Of a gate: the largest accepted loss, as a fraction, and the level of its tests."""
 DIALS = (
-    "hops", "near", "paraphrase", "noise", "unanswerable", "spread", "order", "counterfactual", "names",
+    "hops", "near", "paraphrase", "noise", "unanswerable", "spread", "order", "counterfactual", "names", "density",
 )  # fmt: skip
 """Facets of generated items that say what makes them harder."""
 

@@ -35,7 +35,6 @@ def with_options(message: str, named: Callable[[str], str]) -> str:
     """A message with each option in it, which stands in backticks, named in another way.
 
     Args:
-        message: The message.
         named: Gives the words for an option from its name in Python.
     """
     return _OPTION.sub(lambda match: named(match[1]), message)

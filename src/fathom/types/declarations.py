@@ -50,7 +50,6 @@ class PromptSource:
         files: Paths of the files that have them, relative to the repository.
         read: Given the content of these files by path, the texts by task and name, with placeholders as in
             ``Task.wording``; empty if it is another repository. Raises a ``FathomError`` if a text is not found.
-        language: Language of the prompts.
     """
 
     name: str
@@ -151,6 +150,7 @@ class Task:
         published: The task on published records that asks for the same ability, so that both can be compared; "" for
             none.
         dials: Its dials, by name.
+        private: Whether a private family (``fathom build --family``) can give it other names and sentence forms.
     """
 
     name: str
@@ -190,6 +190,7 @@ class Task:
     wording: Wording | None = None
     published: str = ""
     dials: Mapping[str, Dial] = field(default_factory=dict)
+    private: bool = False
 
     def __post_init__(self) -> None:
         wrong = [

@@ -21,7 +21,6 @@ def denominator_line(denominator: Denominator, others: Mapping[Denominator, list
     """A line under a table: "Denominator: scored; Difference: shared."; "" without any denominator.
 
     Args:
-        denominator: That of the table.
         others: Names of the columns that have other denominators.
     """
     parts: list[str] = [] if denominator == "none" else [denominator]

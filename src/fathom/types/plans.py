@@ -224,7 +224,6 @@ class Candidate:
     """What one item can be made of. Tasks that need more information subclass it.
 
     Attributes:
-        document: The document of the item.
         spans: The required parts of it: one span, or several separate ones.
         questions: Questions about it, if the task uses them; each becomes a sample over the same context.
         lengths: Lengths of the build that it fits; None for all of them.

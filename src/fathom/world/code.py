@@ -371,7 +371,7 @@ def _texts(name: str, package: Package, language: Language, evidence: bool = Fal
         lines += [_source(function) for function in functions]
         yield _code(f"{name}/{module}", lines, language, package.day + 0.001 * turn, evidence)
     if package.releases:
-        yield _release(f"{name}/0", package, 0, package.day, language, evidence)
+        yield _release(f"{name}/0", package, 0, package.day + 0.5, language, evidence)
     authors = people(rng, 4)
     day = package.day
     for number, function in enumerate(package.revisions, 1):

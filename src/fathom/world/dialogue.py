@@ -172,10 +172,10 @@ def _complete(rng: Random, groups: Sequence[Exchange]) -> tuple[tuple[Turn, ...]
         turns += group
         if (not group or rng.random() < 0.4) and (talk := next(small_talk, None)):
             slots = {"trade": rng.choice(words("remarks")["trades"]), "place": _place(rng)}
-            speaker = rng.randrange(2)
+            speaker = 1 - turns[-1][0]
             turns.append((speaker, filled(talk, number=rng.randint(3, 40), **slots), False))
-            turns.append((1 - speaker, rng.choice(table["nods"]), False))
-    turns.append((rng.randrange(2), rng.choice(table["farewells"]), False))
+            turns.append((1 - speaker, rng.choice(table["hums"]), False))
+    turns.append((1 - turns[-1][0], rng.choice(table["farewells"]), False))
     return tuple(turns), places
 
 
@@ -292,7 +292,8 @@ def _due_day(rng: Random, name: str, dials: Dials) -> Facts:
     kinds = rng.sample(range(len(table["things"])), 4)
     thing, others = kinds[0], [table["things"][kind] for kind in kinds[1:3]]
     right = rng.randrange(_STEPS)
-    asked_step = rng.randrange(right, _STEPS)
+    # Rather a late day, or the last change that was proposed before it would be agreed to half of the time.
+    asked_step = max(rng.randrange(right, _STEPS) for _ in range(2))
     agreed = [
         step == right or (not right < step <= asked_step and rng.random() < 0.5) for step in range(1, _STEPS)
     ]  # fmt: skip
@@ -414,10 +415,15 @@ def _references(rng: Random, name: str, dials: Dials) -> Facts:
         slots["turn"] = turn + 2 + rng.randrange(3)
         options = things
     else:
-        question, options, thing = "state_question", rooms, rng.randrange(4)
-        ends = [number for number in range(8) if any(move[0] == thing for move in asked.moves[: number + 1])]
-        number = rng.choice(ends)
-        right = next(room for moved, room, _ in asked.moves[number::-1] if moved == thing)
+        question, options = "state_question", rooms
+        states = [{moved: room for moved, room, _ in asked.moves[:end]} for end in range(1, 9)]
+        # The place of the turn asked about is the answer as often as one of four options is.
+        is_its_place = rng.random() < 0.25
+        number, thing = rng.choice([
+            (number, thing) for number, state in enumerate(states) for thing in range(4 if len(state) == 4 else 0)
+            if (state[thing] == asked.moves[number][1]) == is_its_place
+        ])  # fmt: skip
+        right = states[number][thing]
         slots["turn"] = asked.moves[number][2] + 4
         slots["thing"] = table["other_words" if rng.random() < dials.paraphrase else "things"][kinds[thing]]
     if dials.unanswerable:
@@ -580,7 +586,7 @@ def _heard_reference(scenes: list[_Conversation], question: str, language: Langu
                 place += bool(re.search("right after|紧接着", rest)) - bool(re.search("right before|紧挨在", rest))
                 current = things[place]
         elif match := re.search(
-            r"(?:Done, it is|I have put it|So, it stands) (.*?)(?: now)?\.|(?:它现在在|，我把它放在|它就在)(.*?)了?。",
+            r"(?:Done, it is|I have put it|it stands) (.*?)(?: now)?\.|(?:它现在在|，我把它放在|它就放在)(.*?)了?。",
             line,
         ):
             places[current] = match[1] or match[2]

@@ -9,6 +9,8 @@ from fathom.world.types import AS_USUAL, Dials
 
 _YES_NO = Dial("no", words=("no", "yes"))
 _SHARE = Dial(0, least=0, most=1, whole=False)
+_OFFERED = Dial("off", words=("off", "no", "yes"))
+"""Of tasks whose questions offer no such answer by default."""
 _LITERAL = Dial(0, least=0, most=1)
 _LAYOUT = {
     "spread": Dial(1, least=0, most=1, whole=False),
@@ -30,9 +32,9 @@ TWINS = ("T1.1", "T1.2", "T3.1", "T3.2", "T6.2", *BOOKS)
 """Tasks with counterfactual twins."""
 _HOPS = {"T3.1": (2, 4), "T9.1": (1, 4), "T8.3": (1, 4)}
 _NEAR = {
-    "T1.1": (3, 1, 9), "T1.2": (2, 2, 8), "T2.1": (2, 1, 6), "T2.2": (3, 1, 9), "T3.2": (3, 3, 12), "T4.2": (1, 1, 5),
-    "T5.2": (2, 1, 8), "T6.2": (4, 1, 9), "T7.1": (8, 2, 12), "T8.1": (1, 1, 5), "T8.2": (2, 1, 6), "T9.2": (4, 2, 8),
-    "T11.2": (4, 2, 8),
+    "T1.1": (3, 1, 9), "T1.2": (2, 2, 8), "T2.1": (2, 1, 6), "T2.2": (3, 1, 9), "T3.1": (3, 3, 9), "T3.2": (3, 3, 12),
+    "T4.1": (0, 0, 8), "T4.2": (1, 1, 5), "T5.1": (0, 0, 8), "T5.2": (2, 1, 8), "T6.1": (0, 0, 8), "T6.2": (4, 1, 9),
+    "T6.3": (3, 2, 8), "T7.1": (8, 2, 12), "T8.1": (1, 1, 5), "T8.2": (2, 1, 6), "T9.2": (4, 2, 8), "T11.2": (4, 2, 8),
 }  # fmt: skip
 """Usual, least and most siblings; 4, 1 and 8 of the tasks about state that are not named."""
 
@@ -45,8 +47,13 @@ def _of(code: str) -> Mapping[str, Dial]:
     if code in _NEAR or code in STATE:
         usual, least, most = _NEAR.get(code, (4, 1, 8))
         dials["near"] = Dial(usual, least=least, most=most)
-    if code in STATE:
-        dials |= {"noise": _SHARE, "unanswerable": _YES_NO}
+    dials["noise"] = _SHARE
+    if code in PAPERS:
+        dials["density"] = Dial(1, least=0.1, most=1, whole=False)
+    if code in ("T3.1", "T3.2"):
+        dials["unanswerable"] = _OFFERED
+    elif code in STATE or code == "T5.1":  # offers it in any case
+        dials["unanswerable"] = _YES_NO
     if code == "T3.2" or (code in STATE and code not in ("T9.2", "T11.1")):
         dials["paraphrase"] = _LITERAL
     if code in TWINS:
@@ -67,7 +74,7 @@ HEEDED: Mapping[str, Mapping[str, Dial]] = {code: _of(code) for code in (*PAPERS
 def dials_of(chosen: Mapping[str, Facet]) -> Dials:
     """The dials of a family, of those chosen for an item."""
     known = {field.name for field in fields(Dials)}
-    flags = {"yes": True, "no": False}
+    flags = {"yes": True, "no": False, "off": None}
     values: dict[str, Any] = {
         name: flags.get(value, value) if isinstance(value, str) else value
         for name, value in chosen.items()

@@ -61,7 +61,7 @@ SHARES = {
     "completion": (1.02, 1.3),
 }
 """Sums of acts, as shares of the tender."""
-WORKS, MATERIALS, DEFECTS, CAUSES, INCIDENTS = 16, 8, 8, 8, 24
+WORKS, MATERIALS, DEFECTS, CAUSES, INCIDENTS = 16, 8, 8, 8, 184
 GENRES = ("minutes", "letter", "gazette", "chronicle")
 FIRST_DAY, LAST_DAY = date(1861, 1, 1).toordinal(), date(1936, 12, 31).toordinal()
 GROUP = 384
@@ -104,17 +104,20 @@ class Stage:
         towns: Towns not used yet.
         marks: File marks not used yet.
         taken: Values that are used, by slot.
+        incidents: Numbers of the incidents that towns may tell: few, so that neighbours tell some of the same ones.
     """
 
     rng: Random
     towns: Iterator[int]
     marks: Iterator[int]
     taken: dict[str, set[int]] = field(default_factory=dict)
+    incidents: Sequence[int] = range(INCIDENTS)
 
     @classmethod
     def of(cls, rng: Random) -> "Stage":
         """The stage of an item, with towns and file marks of its own."""
-        return cls(rng, iter(rng.sample(range(OWN_TOWNS), 40)), iter(rng.sample(range(OWN_MARKS), 400)))
+        towns, marks = iter(rng.sample(range(OWN_TOWNS), 40)), iter(rng.sample(range(OWN_MARKS), 400))
+        return cls(rng, towns, marks, incidents=rng.sample(range(INCIDENTS), 24))
 
     def new(self, slot: str) -> int:
         """A value for a slot; people, firms, sums and counts are each used once."""
@@ -179,7 +182,7 @@ class Stage:
                 most, waiting = rng.randrange(2, 7), []
             waiting.append(entry)
         papers.append(self._paper(town, district, waiting))
-        chain = rng.sample(range(INCIDENTS), rng.randrange(5, 8))
+        chain = rng.sample(self.incidents, rng.randrange(5, 8))
         # An effect is told in no earlier paper than its cause.
         places = sorted(rng.choices(range(len(papers)), k=len(chain) - 1))
         for place, link in zip(places, pairwise(chain), strict=True):
@@ -233,7 +236,7 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
 
     Args:
         papers: The papers.
-        planned: Marks of papers with planted contradictions, which are not compared.
+        planned: Marks of papers with planted contradictions or wrong builders, which are not compared.
 
     Raises:
         FathomError: A mark is used twice, a town is in two districts, two papers tell an act otherwise, a paper has two
@@ -259,7 +262,7 @@ def prove(papers: Iterable[Paper], planned: Collection[int] = ()) -> None:
                 raise FathomError(f"world: the causes of incident {effect} in town {paper.town} are unsound")
             since[paper.town, effect] = paper.day
         for record in paper.records:
-            firm = record.values.get("firm", -1) if record.act in BUILT else -1
+            firm = record.values.get("firm", -1) if record.act in BUILT and paper.mark not in planned else -1
             if firm >= 0 and builders.setdefault((paper.town, record.work), firm) != firm:
                 raise FathomError(f"world: work {record.work} in town {paper.town} has two builders")
         for record in paper.records if paper.mark not in planned else ():

@@ -7,7 +7,7 @@ their sums, and the facts say which.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from random import Random
@@ -17,8 +17,9 @@ from fathom.types import FathomError
 from fathom.world.dials import settled
 from fathom.world.facts import WORKS, Stage
 from fathom.world.names import DISTRICTS, MARKS, OWN_DISTRICTS, OWN_MARKS, OWN_TOWNS, PEOPLE, TOWNS, grammar
-from fathom.world.prose import Writer, filler_passages
-from fathom.world.types import Dials, Language, Naming, Passage, Problem
+from fathom.world.papers import filler_passages, is_noise
+from fathom.world.prose import Writer
+from fathom.world.types import Dials, Language, Passage, Problem
 
 FORMS = ("table", "sentences", "json")
 ROWS, FIRMS_OF, WORKS_OF = 36, 4, 4
@@ -74,7 +75,7 @@ class Books:
     seed: int = 0
     code: str = ""
     number: int = 0
-    names: Naming = "invented"
+    dials: Dials = field(default_factory=Dials)
 
     @property
     def rows(self) -> list[Row]:
@@ -208,10 +209,11 @@ def _filler_pages(seed: int, group: int) -> tuple[Page, ...]:
 
 
 @cache
-def _filler_passages(writer: Writer, group: int) -> tuple[Passage, ...]:
-    """A group of fillers: books, and papers of the annals among them."""
-    books = [_passage(page, writer) for page in _filler_pages(writer.seed, group)]
-    return (*books, *filler_passages(writer, group)[: len(books) // 2])
+def _filler_passages(writer: Writer, group: int, noise: float) -> tuple[Passage, ...]:
+    """A group of fillers: books, and papers of the annals among them, more of these with more noise."""
+    pages = _filler_pages(writer.seed, group)
+    books = [_passage(page, writer) for page in pages if not is_noise(writer.seed, page.mark, noise)]
+    return (*books, *filler_passages(writer, group)[: len(pages) + len(pages) // 2 - len(books)])
 
 
 def _passage(page: Page, writer: Writer, needed: frozenset[int] = frozenset()) -> Passage:
@@ -277,11 +279,11 @@ class Ledger:
         if dials.counterfactual:
             books = _counterfactual(books, Random(f"counterfactual|{seed}|{code}|{number}"))
         _prove(books)
-        return replace(books, seed=seed, code=code, number=number, names=dials.names)
+        return replace(books, seed=seed, code=code, number=number, dials=dials)
 
     def passages(self, facts: Books, language: Language) -> tuple[Passage, ...]:
         """See ``Family.passages``."""
-        writer = Writer(facts.seed, language, facts.names)
+        writer = Writer(facts.seed, language, facts.dials.names)
         return tuple(
             _passage(page, writer, facts.needed if (page.town, page.year) == (facts.town, facts.year) else frozenset())
             for page in facts.pages
@@ -290,13 +292,14 @@ class Ledger:
     def siblings(self, facts: Books, language: Language) -> Iterator[Passage]:
         """See ``Family.siblings``."""
         for group in count():
-            passages = list(_filler_passages(Writer(facts.seed, language, facts.names), group))
+            writer = Writer(facts.seed, language, facts.dials.names)
+            passages = list(_filler_passages(writer, group, facts.dials.noise))
             Random(f"siblings|{facts.seed}|{facts.code}|{facts.number}|{group}").shuffle(passages)
             yield from passages
 
     def problem(self, facts: Books, code: str, language: Language) -> Problem:
         """See ``Family.problem``."""
-        writer, texts = Writer(facts.seed, language, facts.names), grammar("ledger")["questions"]
+        writer, texts = Writer(facts.seed, language, facts.dials.names), grammar("ledger")["questions"]
         town, rows = writer.names.town(facts.town), facts.rows
         if code == "T8.1":
             sums = {row.number: row.money for row in rows}
@@ -354,7 +357,7 @@ _DATE = r"(\d+) (January|February|March|April|May|June|July|August|September|Oct
 _MONTHS = re.findall("[A-Z][a-z]+", _DATE)
 _MONEY = r"([\d,]+)(?: crowns|银元)"
 _PARTIES = {
-    "en": r"(?:to|from) ([A-Z]\w+(?: & \w+)?)[, ]|: ([A-Z]\w+(?: & \w+)?) (?:had|sent)",
+    "en": r"(?:to|from) ([A-Z]\w+(?: & \w+)?)[, ]|: ([A-Z]\w+(?: & \w+)?) (?:received|sent)",
     "zh": r"(?:付给|给|收自|收到|号：)([\u4e00-\u9fff]+?)(?:，|于|的\d)",
 }
 _USES = {"en": r"for (the [a-z ]+?)(?:,|\.| \()", "zh": r"用于([\u4e00-\u9fff]+?)(?:，|。|（)"}

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from math import gcd
 from random import Random
 from typing import Any
 
-from fathom.storage.toml import parse_toml
+from fathom.world.private import tables
 from fathom.world.types import Language, Naming
 
 TOWNS, DISTRICTS = 1288, 40
@@ -19,11 +18,9 @@ OWN_MARKS = MARKS // 2
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
-@cache
 def grammar(name: str) -> Mapping[str, Any]:
-    """A file of words or sentence plans beside this module."""
-    file = files("fathom.world") / "grammar" / f"{name}.toml"
-    return parse_toml(file.read_text("utf-8"), file.name)
+    """A file of words or sentence plans (``fathom.world.private``)."""
+    return tables(name)
 
 
 @cache

@@ -1,29 +1,25 @@
-"""The annals as text: papers become headings and paragraphs in English or Chinese."""
+"""Words, values, dates and questions of the annals in English or Chinese."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
-from random import Random
 from typing import Any
 
-from fathom.world.facts import Paper, Record, fillers
+from fathom.world.facts import Paper, Record
 from fathom.world.names import Names, grammar
-from fathom.world.types import Language, Naming, Passage
-
-LEAD, TAIL, REMARK = 0.3, 0.55, 0.4
-"""Shares of records that begin with a phrase of their genre, and that a sentence without facts follows; share of papers
-with a remark on something else."""
-_SLOTTED = ("{person}", "{firm}", "{count}")
+from fathom.world.private import digest
+from fathom.world.types import Language, Naming
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes facts of a world in one language."""
+    """Writes facts of a world in one language; ``density`` is that of ``Dials``."""
 
     seed: int
     language: Language
     naming: Naming = "invented"
+    density: float = 1.0
+    family: str = field(default_factory=digest)
 
     @property
     def names(self) -> Names:
@@ -85,59 +81,10 @@ class Writer:
         work, plan = words["works"][self.language][record.work], words[record.act][slot][self.language]
         return str(plan).format(work=work, town=self.names.town(town))
 
-    def passage(self, paper: Paper, needed: frozenset[tuple[int, str]] = frozenset()) -> Passage:
-        """A paper as a passage; ``needed`` are works and acts of the records that are evidence."""
-        rng = Random(f"{self.seed}|{paper.mark}")
-        genre, space = self.grammar["genres"][paper.genre], " " if self.language == "en" else ""
-        text, evidence = rng.choice(genre["opening"]), []
-        for number, record in enumerate(paper.records):
-            # A paragraph ends after some records; the parser and a reader know a work only within its paragraph.
-            text += "\n" if not number or rng.random() < 0.3 else space
-            start = len(text)
-            text += self._sentence(record, genre["lead"], rng)
-            if (record.work, record.act) in needed:
-                evidence.append((start, len(text)))
-            tail = rng.choice(self.grammar["acts"][record.act]["tail"])
-            if rng.random() < TAIL:
-                text += space + tail
-        remark = rng.choice(self.grammar["remarks"]["text"]) if rng.random() < REMARK else ""
-        text += "\n" * bool(remark or paper.links) + remark
-        for number, (cause, effect) in enumerate(rng.sample(paper.links, len(paper.links))):
-            text += space * bool(remark or number)
-            start = len(text)
-            text += self.link(cause, effect, rng)
-            if (cause, "link") in needed:
-                evidence.append((start, len(text)))
-        text += "\n" + rng.choice(genre["closing"])
-        return Passage(f"annals/{paper.mark}", text, self.heading(paper), tuple(evidence))
-
-    def link(self, cause: int, effect: int, rng: Random) -> str:
-        """A sentence that says what an incident led to."""
-        words = self.incident(cause), self.incident(effect)
-        capital = [word[0].upper() + word[1:] for word in words]
-        plan = str(rng.choice(self.grammar["incidents"]["text"]))
-        return plan.format(cause=words[0], effect=words[1], Cause=capital[0], Effect=capital[1])
-
     def incident(self, number: int) -> str:
         """The name of an incident."""
-        return str(self.grammar["incidents"]["names"][number])
-
-    def _sentence(self, record: Record, leads: list[str], rng: Random) -> str:
-        plans = self.grammar["acts"][record.act]["text"]
-        plan = str(rng.choice(plans))
-        lead, leading = rng.choice(leads), rng.random() < LEAD
-        if not leading:
-            return self.fill(plan, record)
-        if plan.startswith(tuple(self.grammar["fronted"])):
-            plan = plans[0]
-        if plan.startswith("{Work}"):
-            plan = "{work}" + plan.removeprefix("{Work}")
-        elif not plan.startswith(_SLOTTED):
-            plan = plan[0].lower() + plan[1:]
-        return lead + self.fill(plan, record)
-
-
-@cache
-def filler_passages(writer: Writer, group: int) -> tuple[Passage, ...]:
-    """A group of passages that fill contexts, which many items share (``facts.fillers``)."""
-    return tuple(map(writer.passage, fillers(writer.seed, group)))
+        table = self.grammar["incidents"]
+        if number < len(table["names"]):
+            return str(table["names"][number])
+        plan, trade = divmod(number - len(table["names"]), len(table["trades"]))
+        return str(table["of_trades"][plan]).format(trade=table["trades"][trade])

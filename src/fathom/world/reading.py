@@ -1,6 +1,7 @@
 """Reads the annals back from text, without the tables that wrote them: for solvers, which prove each answer.
 
-Words that stand for works and acts are this module's own; names, sums and dates are found by their form.
+Words that stand for works and acts are this module's own, but for the works that a private family names itself; names,
+sums and dates are found by their form.
 """
 
 import re
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from fathom.world.private import own
 from fathom.world.types import Language
 
 _WORKS: Mapping[Language, Sequence[str]] = {
@@ -18,7 +20,7 @@ _WORKS: Mapping[Language, Sequence[str]] = {
 }  # fmt: skip
 _ACTS: Mapping[Language, Mapping[str, str]] = {
     "en": {
-        "petition": r"petition|households",
+        "petition": r"\bpetition|households",
         "inspection": r"inspect",
         "damage": r"damage",
         "vote": r"voted|grant",
@@ -26,19 +28,19 @@ _ACTS: Mapping[Language, Mapping[str, str]] = {
         "payment": r"instalment",
         "completion": r"complet",
         "delivery": r"deliver",
-        "keeper": r"keeper|the post, worth",
+        "keeper": r"keeper of|(?:has a|its) keeper",
         "gift": r"\bgift\b|\bgave\b|was given to .* as a gift",
         "opening": r"opened|guests|the opening",
     },
     "zh": {
-        "petition": "请愿|户",
+        "petition": r"请愿|\d户",
         "inspection": "查验",
         "damage": "损失|受损|损坏",
         "vote": "拨款",
         "contract": "承包|中标",
         "payment": "分期",
         "completion": "完工",
-        "delivery": "运来|运料",
+        "delivery": "运来",
         "keeper": "看管|年薪",
         "gift": "捐款",
         "opening": "启用|宾客",
@@ -68,19 +70,23 @@ _FORMS: Mapping[Language, Mapping[str, str]] = {
         "firm": r"[A-Z][a-z]+ & [A-Z][a-z]+",
         "money": r"([\d,]+) crowns",
         "count": r"\b(\d+) (?:households|loads|guests)",
-        "material": r"loads of ([a-z]+)",
-        "defect": r"(?:found|brought to light) ([a-z][a-z -]+)",
-        "cause": r"(?:done to [a-z ]+? by|done by|damage that|damaged by) ([a-z ]+?)(?: had|;|,| at\b)",
+        "material": r"loads of (lime|oak|granite|brick|cement|gravel|sand|pine)\b",
+        "defect": r"(a crack in the north wall|damp in the cellar|loose tiles on the roof|rust on the ironwork|"
+        r"a blocked drain|rot in two beams|a door that would not shut|broken panes in the skylight|"
+        r"a crack in the stonework|crumbling mortar|a broken railing|rot in the timbers|worn steps|"
+        r"a sunken foundation)",
+        "cause": r"(?i:\b(floodwater|a gale|an earth tremor|a fire in the workshop|a landslip|a runaway cart|lightning|"
+        r"a burst pipe|a falling tree)\b)",
     },
     "zh": {
         "person": r"[\u4e00-\u9fff]{3}(?:先生|女士)",
         "firm": r"[\u4e00-\u9fff]{2}营造行",
         "money": r"(\d+)银元",
         "count": r"(\d+)[户车名人]",
-        "material": r"运来了?(..)\d|所用的(..)由|的是什么",
-        "defect": r"发现([\u4e00-\u9fff]+)",
-        "cause": r"因([\u4e00-\u9fff]+?)受损|估计，([\u4e00-\u9fff]+?)(?:给|造成)|"
-        r"^(?:[\u4e00-\u9fff]+[，：])?([\u4e00-\u9fff]+?)损坏了",
+        "material": "(石灰|橡木|麻石|青砖|水泥|砾石|河沙|松木)",
+        "defect": "(北墙有一道裂缝|地窖潮湿|屋顶瓦片松动|铁件生锈|排水沟堵塞|两根梁木朽坏|一扇门关不严|天窗玻璃破碎|"
+        "砌石有一道裂缝|灰浆剥落|栏杆断裂|木料朽坏|台阶磨损|地基下沉)",
+        "cause": "(洪水|大风|地震|工棚起火|山坡滑塌|失控的马车|雷击|水管爆裂|大树倒下)",
     },
 }
 _HEADINGS: Mapping[Language, re.Pattern[str]] = {
@@ -91,27 +97,34 @@ _TOWN: Mapping[Language, re.Pattern[str]] = {
     "en": re.compile(r"(?:council of|Chronicle of| at) (\w+)$|^(\w+) Gazette$"),
     "zh": re.compile(r"(?:自|^)(..镇)"),
 }
-_EN_INCIDENT, _ZH_INCIDENT = "[Tt]he [a-z ]+?", "[\u4e00-\u9fff]+?"
+_EN_INCIDENT, _ZH_INCIDENT = "[Tt]he [a-z’ ]+?", "[\u4e00-\u9fff]+?"
+_EN_SAID, _ZH_SAID = "(?:,[^.;]+?,)?", "(?:，[^。，]+，)?"
+_THEN = "(?: in the end| before long| within [a-z]+ weeks| sooner or later| by and by)?"
 _LINKS: Mapping[Language, Sequence[str]] = {
     "en": (
-        rf"(?P<cause>{_EN_INCIDENT}) led to (?P<effect>{_EN_INCIDENT})\.",
-        rf"(?P<effect>{_EN_INCIDENT}) came from (?P<cause>{_EN_INCIDENT})\.",
-        rf"It was (?P<cause>{_EN_INCIDENT}) that brought about (?P<effect>{_EN_INCIDENT})\.",
-        rf"Because of (?P<cause>{_EN_INCIDENT}), there followed (?P<effect>{_EN_INCIDENT})\.",
-        rf"People trace (?P<effect>{_EN_INCIDENT}) back to (?P<cause>{_EN_INCIDENT})\.",
+        rf"(?P<cause>{_EN_INCIDENT}) led{_THEN} to (?P<effect>{_EN_INCIDENT})\.",
+        rf"(?P<effect>{_EN_INCIDENT}){_EN_SAID} arose{_THEN} from (?P<cause>{_EN_INCIDENT})\.",
+        rf"It was (?P<cause>{_EN_INCIDENT}){_EN_SAID} that brought about (?P<effect>{_EN_INCIDENT})\.",
+        rf"The upshot of (?P<cause>{_EN_INCIDENT}){_EN_SAID} was (?P<effect>{_EN_INCIDENT})\.",
+        rf"trace (?P<effect>{_EN_INCIDENT}) back to (?P<cause>{_EN_INCIDENT})\.",
+        rf"But for (?P<cause>{_EN_INCIDENT}),(?: [^.;]+,)? (?P<effect>{_EN_INCIDENT}) would not have come\.",
+        rf"(?P<effect>{_EN_INCIDENT}){_EN_SAID} goes back to (?P<cause>{_EN_INCIDENT})\.",
+        rf"First there was (?P<cause>{_EN_INCIDENT}), and out of that{_THEN} came (?P<effect>{_EN_INCIDENT})\.",
     ),
     "zh": (
-        rf"(?P<cause>{_ZH_INCIDENT})引出了(?P<effect>{_ZH_INCIDENT})。",
-        rf"(?P<effect>{_ZH_INCIDENT})，起因在于(?P<cause>{_ZH_INCIDENT})。",
-        rf"正是(?P<cause>{_ZH_INCIDENT})招来了(?P<effect>{_ZH_INCIDENT})。",
-        rf"由于(?P<cause>{_ZH_INCIDENT})，接着又有了(?P<effect>{_ZH_INCIDENT})。",
-        rf"说起(?P<effect>{_ZH_INCIDENT})，大家都归咎于(?P<cause>{_ZH_INCIDENT})。",
+        rf"(?P<cause>{_ZH_INCIDENT}){_ZH_SAID}引出了(?P<effect>{_ZH_INCIDENT})。",
+        rf"(?P<effect>{_ZH_INCIDENT})，(?:[^。，]+，)?起因在于(?P<cause>{_ZH_INCIDENT})。",
+        rf"正是(?P<cause>{_ZH_INCIDENT}){_ZH_SAID}招来了(?P<effect>{_ZH_INCIDENT})。",
+        rf"(?P<cause>{_ZH_INCIDENT})的结果是(?P<effect>{_ZH_INCIDENT})。",
+        rf"说起(?P<effect>{_ZH_INCIDENT})，[^。，]+都归咎于(?P<cause>{_ZH_INCIDENT})。",
+        rf"若没有(?P<cause>{_ZH_INCIDENT})，(?:[^。，]+，)?也就没有(?P<effect>{_ZH_INCIDENT})。",
+        rf"先有(?P<cause>{_ZH_INCIDENT})，(?:[^。，]+，)?这才有了(?P<effect>{_ZH_INCIDENT})。",
     ),
 }
 MONTHS = re.findall("[A-Z][a-z]+", "JanuaryFebruaryMarchAprilMayJuneJulyAugustSeptemberOctoberNovemberDecember")
 _SENTENCE: Mapping[Language, re.Pattern[str]] = {
-    "en": re.compile(r"(?<=[.:]) (?=[A-Z0-9])"),
-    "zh": re.compile("(?<=。)"),
+    "en": re.compile(r"(?<=[.?!”]) (?=[A-Z0-9“])"),
+    "zh": re.compile("(?<=[。？！])"),
 }
 
 
@@ -139,14 +152,15 @@ class Read:
     day: date
     reported: tuple[Report, ...]
     links: tuple[tuple[str, str], ...]
-    body: str
 
 
 def papers_of(text: str, language: Language) -> list[Read]:
     """All annals papers of a context, in its order."""
     headings = list(_HEADINGS[language].finditer(text))
     ends = [match.start() for match in headings[1:]] + [len(text)]
-    return [_read(match, text[match.end() : end].strip(), language) for match, end in zip(headings, ends, strict=True)]
+    # A blank line ends a paper: what is asked after the last one is no part of it.
+    bodies = [text[match.end() : end].strip().partition("\n\n")[0] for match, end in zip(headings, ends, strict=True)]
+    return [_read(match, body, language) for match, body in zip(headings, bodies, strict=True)]
 
 
 def _read(heading: re.Match[str], body: str, language: Language) -> Read:
@@ -156,31 +170,45 @@ def _read(heading: re.Match[str], body: str, language: Language) -> Read:
         day = date(int(numbers[2]), MONTHS.index(numbers[1]) + 1, int(numbers[0]))
     else:
         day = date(*map(int, numbers))
-    reported = [record for paragraph in body.split("\n") for record in _reported(paragraph, language)]
+    reported = [record for paragraph in body.split("\n") for record in reported_in(paragraph, language)]
     links = [
         (cause, effect)
         for form in _LINKS[language]
         for match in re.finditer(form, body, re.MULTILINE)
         for cause, effect in [(match["cause"].lower(), match["effect"].lower())]
     ]
-    return Read(
-        mark, next(filter(None, town.groups())) if town else "", district, day, tuple(reported), tuple(links), body
-    )
+    return Read(mark, next(filter(None, town.groups())) if town else "", district, day, tuple(reported), tuple(links))
 
 
-def _reported(paragraph: str, language: Language) -> list[Report]:
-    work, reported = "", list[Report]()
+def reported_in(paragraph: str, language: Language) -> list[Report]:
+    """The records that a paragraph tells."""
+    reported = list[Report]()
     for sentence in _SENTENCE[language].split(paragraph):
-        work = work_in(sentence, language) or work
-        act = act_in(sentence, language)
+        work, act = work_in(sentence, language), act_in(sentence, language)
         if act and work and (values := values_in(sentence, language)) and {"person", "firm"} & set(values):
             reported.append(Report(work, act, values, sentence))
     return reported
 
 
+_NAMES: Mapping[Language, Mapping[str, str]] = {
+    "en": {"town": r"[A-Z]\w+", "district": r"[A-Z]\w+"},
+    "zh": {"town": "[\u4e00-\u9fff]{2}镇", "district": "[\u4e00-\u9fff]{2}"},
+}
+
+
+def is_name(text: str, kind: str, language: Language) -> bool:
+    """Whether a text is a name of a town, district, person or firm by its form."""
+    return re.fullmatch(_NAMES[language].get(kind) or _FORMS[language][kind], text) is not None
+
+
+def _works(language: Language) -> Sequence[str]:
+    named: Sequence[str] = own(language).get("works", ())
+    return [work.removeprefix("the ") for work in named] or _WORKS[language]
+
+
 def work_in(text: str, language: Language) -> str:
     """The first work that a text names."""
-    matches = [(place, work) for work in _WORKS[language] if (place := text.lower().find(work)) >= 0]
+    matches = [(place, work) for work in _works(language) if (place := text.lower().find(work)) >= 0]
     return min(matches)[1] if matches else ""
 
 
@@ -191,7 +219,8 @@ def act_in(text: str, language: Language) -> str:
 
 def in_other_words(text: str, language: Language) -> tuple[str, str]:
     """The work and the act of a question that shares no word with the papers; "" if there is none."""
-    known = zip(_WORKS[language], _OTHER_WORKS[language], strict=True)
+    others: Sequence[str] = own("other_words").get("works", {}).get(language) or _OTHER_WORKS[language]
+    known = zip(_works(language), others, strict=False)
     work = next((work for work, words in known if words in text), "")
     return work, next((act for act, words in _OTHER_ACTS[language].items() if re.search(words, text)), "")
 

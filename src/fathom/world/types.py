@@ -20,18 +20,21 @@ class Dials:
         near: Siblings that differ from the wanted one in one attribute; ``AS_USUAL`` for as many as the task has.
         paraphrase: Share in [0, 1] of the question's content words that the evidence does not have.
         noise: Share in [0, 1] of passages about something else.
-        unanswerable: Whether the evidence lacks the answer, so that the right reply says so.
+        unanswerable: Whether the evidence lacks the answer, so that the right reply says so; None if it does not, and a
+            question whose form has no room for such a reply offers none.
         counterfactual: Whether values that are asked for are others, and the answer with them.
         names: The kind of names.
+        density: Share in (0, 1] of the sentences of papers that tell facts; 1 for few others, as usual.
     """
 
     hops: int = 2
     near: int = AS_USUAL
     paraphrase: float = 0.0
     noise: float = 0.0
-    unanswerable: bool = False
+    unanswerable: bool | None = None
     counterfactual: bool = False
     names: Naming = "invented"
+    density: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

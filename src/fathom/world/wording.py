@@ -4,11 +4,10 @@ from calendar import month_name
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from functools import cache
-from importlib.resources import files
 from random import Random
 from typing import TypeAlias
 
-from fathom.storage.toml import parse_toml
+from fathom.world.private import Private, chosen, tables
 from fathom.world.types import Language, Passage
 
 Word: TypeAlias = tuple[str, str]
@@ -27,12 +26,14 @@ NEITHER = "E"
 _MARKS, _STEP, _SERIES = 180_007, 48_271, "ABCDEFGHJKLMNPQRSTUVW"
 
 
-@cache
 def words(name: str) -> Words:
-    """The tables of ``NAME.toml`` beside this module."""
-    file = files("fathom.world") / f"{name}.toml"
-    tables = parse_toml(file.read_text("utf-8"), file.name)
-    return {table: tuple((english, chinese) for english, chinese in rows) for table, rows in tables.items()}
+    """The tables of ``NAME.toml`` (``fathom.world.private``)."""
+    return _words(name, chosen())
+
+
+@cache
+def _words(name: str, _: Private) -> Words:
+    return {table: tuple((english, chinese) for english, chinese in rows) for table, rows in tables(name).items()}
 
 
 def draws(*name: object) -> Random:

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Any, NotRequired
 from zipfile import BadZipFile, ZipFile
 
 from typing_extensions import TypedDict
 
 from fathom.documents.corpus.records import BadRowError, typed
-from fathom.documents.corpus.text import document_id, storable
-from fathom.documents.sources.source import Shape, Source
-from fathom.storage.schema import FILLED
+from fathom.documents.corpus.text import storable
+from fathom.documents.sources.forms import published_record
+from fathom.documents.sources.source import Shape, packaged_sources
+from fathom.storage.schema import Filled
 from fathom.types import Document
 
 NAME = "aa_lcr"
@@ -27,7 +28,6 @@ GAP = "\n\n"
 _LARGEST = 1 << 26  # bytes of a text
 _TOTAL = 1 << 28  # bytes of all texts
 _MEMBERS = 10_000
-Filled = Annotated[str, FILLED, "a text"]
 
 
 class Record(TypedDict):
@@ -47,9 +47,6 @@ class Record(TypedDict):
 def read_record(record: Mapping[str, object], where: str) -> Document:
     """A row: its text is all documents in their order, ``passages`` are their places.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing, or the text of a file is not there.
     """
@@ -65,20 +62,14 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
         passages.append((len(text), len(text) + len(content)))
         text += content
     question = storable(fields["question"]).strip()
-    return Document(
-        id=document_id(f"{NAME} {fields['question_id']} {question}\n\n{text}"),
-        text=text,
-        source=where,
-        language="en",
-        meta={
-            "dataset": NAME,
-            "id": str(fields["question_id"]),
-            "question": question,
-            "answer": storable(fields["answer"]).strip(),
-            "category": fields["document_category"],
-        },
-        passages=tuple(passages),
-    )
+    meta = {
+        "dataset": NAME,
+        "id": str(fields["question_id"]),
+        "question": question,
+        "answer": storable(fields["answer"]).strip(),
+        "category": fields["document_category"],
+    }
+    return published_record(text, where, f"{NAME} {fields['question_id']} {question}", meta, passages)
 
 
 def _in_unicode(name: str) -> str:
@@ -114,16 +105,4 @@ def _texts(archive: Path) -> Mapping[str, str]:
         ) from None
 
 
-SOURCES = (
-    Source(
-        name=NAME,
-        dataset="",
-        revision="",
-        files=(),
-        shapes=(Shape.of("AA-LCR", Record, read_record),),
-        licence="Apache-2.0",
-        citation="Artificial Analysis (2025), AA-LCR, huggingface.co/datasets/ArtificialAnalysis/AA-LCR",
-        description="questions of AA-LCR over sets of documents of about 100,000 tokens",
-        names=("aa-lcr_dataset",),
-    ),
-)
+SOURCES = packaged_sources(__package__, {NAME: (Shape.of("AA-LCR", Record, read_record),)})

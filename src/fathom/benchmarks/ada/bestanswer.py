@@ -45,8 +45,6 @@ class CandidateThread:
     """A thread as a source of candidates. Answers without text, or with an image, are excluded.
 
     Attributes:
-        document: The thread.
-        site: Its site.
         gold: The accepted answer; None if there is none, or its text is incomplete.
         before: The answers given before the accepted one: distractors at every length.
         answers: All its answers: distractors of other questions.

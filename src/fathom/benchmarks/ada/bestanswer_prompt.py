@@ -7,24 +7,10 @@ from dataclasses import dataclass
 from math import floor
 
 from fathom.documents.sources.wording import GAP, fields_of
+from fathom.storage.toml import packaged_toml
 from fathom.types import Arranged, Counter, Document, Ending, Facet, Part, Span, Wording
 
-PROMPTS = {
-    "en": {
-        "intro": "Below are a question that somebody asked on a website and {answers} answers, with the labels A1 to "
-        "A{answers}. Find the answer that helps the asker most. Reply with its label and nothing else, in the form "
-        "of this line, whose label is only an example:\nAnswer: {example}\n\nQuestion:\n",
-        "header": "\n\nA{number}:\n",
-        "closing": "These were all answers. Which one of A1 to A{answers} is the most helpful answer to the question? "
-        "Reply with its label only.\nAnswer:",
-    },
-    "zh": {
-        "intro": "下面是某网站上的一个提问和{answers}个回答，回答的标号为A1到A{answers}。请找出对提问者最有帮助的回答。"
-        "只回复它的标号，不要回复其他内容，格式如下行所示，其中的标号仅为示例：\n答案：{example}\n\n问题：\n",
-        "header": "\n\nA{number}：\n",
-        "closing": "以上是全部回答。A1到A{answers}中哪一个是对问题最有帮助的回答？请只回复它的标号。\n答案：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["bestanswer"]
 
 BETWEEN = "between"
 WORDING = Wording(PROMPTS, optional=frozenset({"answers", "example"}), extra=frozenset({BETWEEN, "example"}))

@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 from fathom.benchmarks.ada.scoring import segment_order
 from fathom.documents.corpus.books import Book, is_dated, read_book, without_notes
+from fathom.storage.toml import packaged_toml
 from fathom.types import (
     Arranged,
     Candidate,
@@ -173,30 +174,7 @@ def _nearest_sentences(story: Story, number: int, room: int, counter: Counter, *
 
 SEGMENTS = 4  # the paper's number
 MOST_SEGMENTS = 12
-PROMPTS = {
-    "en": {
-        "intro": "Below are {count} parts of one continuous passage of a book, in random order, with the text just "
-        "before the passage and the text just after it. Find the order in which the parts stand in the book.\n\n"
-        "The answer is a list of part numbers, with the part that comes first in the book at its head: {example} means "
-        "that the passage begins with Part {first} and ends with Part {last}. Reply with one line of exactly this form "
-        "and nothing else; its numbers show the form only and say nothing about the true order:\n\nAnswer: {example}",
-        "before": "Before:\n",
-        "part": "Part {number}:\n",
-        "after": "After:\n",
-        "question": "Now put the {count} parts into the order in which they stand in the book. Reply with the line "
-        '"Answer: [...]" only.',
-    },
-    "zh": {
-        "intro": "下面是一本书中一段连续文字的{count}个片段，顺序是随机的，并附有这段文字前后紧邻的内容。"
-        "请还原它们在书中的顺序。\n\n答案是片段编号的列表，最先出现的写在最前：{example}表示这段文字以片段{first}开头，"
-        "以片段{last}结尾。请只回答一行，形式与下面相同，不要输出别的；其中的编号只说明形式，与实际顺序无关：\n\n"
-        "Answer: {example}",
-        "before": "前文：\n",
-        "part": "片段{number}：\n",
-        "after": "后文：\n",
-        "question": "按书中的顺序排列这{count}个片段，只回答“Answer: [...]”这一行。",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["tsort"]
 
 WORDING = Wording(PROMPTS, optional=frozenset({"count", "example", "first", "last"}), extra=frozenset({"example"}))
 

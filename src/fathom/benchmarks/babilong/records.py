@@ -5,20 +5,20 @@ The records name no task: it is in the name of their file or folder (``qa1``), a
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, NotRequired
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
 from fathom.benchmarks.babilong.scoring import LABELS
 from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
-from fathom.documents.sources.source import Shape, Source
-from fathom.storage.schema import FILLED
+from fathom.documents.sources.forms import published_record
+from fathom.documents.sources.source import Shape, packaged_sources
+from fathom.storage.schema import Filled
 from fathom.types import Document
 
 NAME = "babilong"
 _TASK = re.compile(r"(?<![a-z0-9])(qa\d{1,2})(?![0-9])", re.IGNORECASE)
-Filled = Annotated[str, FILLED, "a text"]
 
 
 class Record(TypedDict):
@@ -33,9 +33,6 @@ class Record(TypedDict):
 def read_record(record: Mapping[str, object], where: str) -> Document:
     """A record: its text is the context, ``meta`` has the task, the question and the answer.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing, or the path of its file names no task of BABILong.
     """
@@ -46,33 +43,13 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
         raise BadRowError("the names of file and folders have no task of BABILong, such as qa1")
     text = storable(fields["input"])
     question = storable(fields["question"]).strip()
-    return Document(
-        id=document_id(f"{NAME} {task} {question}\n\n{text}"),
-        text=text,
-        source=where,
-        language="en",
-        meta={
-            "dataset": f"{NAME}_{task}",
-            "id": document_id(f"{task} {question} {text}")[:12],
-            "question": question,
-            "target": storable(fields["target"]).strip(),
-        },
-    )
+    meta = {
+        "dataset": f"{NAME}_{task}",
+        "id": document_id(f"{task} {question} {text}")[:12],
+        "question": question,
+        "target": storable(fields["target"]).strip(),
+    }
+    return published_record(text, where, f"{NAME} {task} {question}", meta)
 
 
-SOURCES = (
-    Source(
-        name=NAME,
-        dataset="",
-        revision="",
-        files=(),
-        shapes=(Shape.of("BABILong", Record, read_record),),
-        licence="Apache-2.0 (BABILong); BSD (bAbI)",
-        citation="Kuratov et al. (2024), BABILong: Testing the Limits of LLMs with Long Context "
-        "Reasoning-in-a-Haystack, arXiv:2406.10149",
-        description="records of BABILong: facts of the bAbI tasks among sentences of books",
-        names=("babilong-1k-samples",),
-        vague=tuple(LABELS),
-        every_split=True,
-    ),
-)
+SOURCES = packaged_sources(__package__, {NAME: (Shape.of("BABILong", Record, read_record),)}, vague=tuple(LABELS))

@@ -5,15 +5,16 @@ The judge's request is that of AA-LCR, in our own words. Without a judge the sco
 """
 
 from collections.abc import Mapping
-from typing import Annotated, NotRequired
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
 from fathom.documents.corpus.records import typed
-from fathom.documents.corpus.text import document_id, storable
-from fathom.documents.sources.source import Shape, Source
+from fathom.documents.corpus.text import storable
+from fathom.documents.sources.forms import published_record
+from fathom.documents.sources.source import Shape, packaged_sources
 from fathom.score.answers import words_score
-from fathom.storage.schema import FILLED
+from fathom.storage.schema import Filled
 from fathom.suites.tasks.published import Published, asking
 from fathom.types import Document, Ending, Sample, Score, Suite, Task
 
@@ -21,7 +22,6 @@ NAME = "corpusqa"
 RECORDS = 1316
 STATED = "The answer is:"
 SOURCE = "CorpusQA, Tongyi-Zhiwen 2026"
-Filled = Annotated[str, FILLED, "a text"]
 
 
 class Record(TypedDict):
@@ -37,26 +37,13 @@ class Record(TypedDict):
 def read_record(record: Mapping[str, object], where: str) -> Document:
     """A record: its text is the prompt.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing or has another form.
     """
     fields = typed(Record, record)
-    text = storable(fields["prompt"])
-    return Document(
-        id=document_id(f"{NAME} {where} {fields['id']}\n\n{text}"),
-        text=text,
-        source=where,
-        language="en",
-        meta={
-            "dataset": NAME,
-            "id": str(fields["id"]),
-            "question": storable(fields["question"]).strip(),
-            "answer": storable(fields["answer"]).strip(),
-        },
-    )
+    asked = {name: storable(fields[name]).strip() for name in ("question", "answer")}
+    meta = {"dataset": NAME, "id": str(fields["id"]), **asked}
+    return published_record(storable(fields["prompt"]), where, f"{NAME} {where} {fields['id']}", meta)
 
 
 def score(reply: str, sample: Sample) -> Score:
@@ -68,19 +55,7 @@ def _ending(record: Document) -> Ending:
     return Ending("", (str(record.meta["answer"]),), chance=0.0, asked=str(record.meta["question"]))
 
 
-SOURCES = (
-    Source(
-        name=NAME,
-        dataset="",
-        revision="",
-        files=(),
-        shapes=(Shape.of("CorpusQA", Record, read_record),),
-        licence="MIT",
-        citation="Tongyi-Zhiwen (2026), CorpusQA, huggingface.co/datasets/Tongyi-Zhiwen/CorpusQA",
-        description="questions of CorpusQA over collections of documents of 128k tokens and more",
-        names=("corpus_qa",),
-    ),
-)
+SOURCES = packaged_sources(__package__, {NAME: (Shape.of("CorpusQA", Record, read_record),)})
 _pool, _plan = asking(Published(NAME, _ending, records=RECORDS))
 TASKS = (
     Task(

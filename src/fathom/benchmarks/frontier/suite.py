@@ -8,6 +8,7 @@ length and needs a judge, is a suite of its own.
 from fathom.benchmarks.babilong.records import NAME as BABILONG
 from fathom.benchmarks.graphwalks.records import SOURCE_NAME as GRAPHWALKS
 from fathom.benchmarks.mrcr.records import OPENAI as MRCR
+from fathom.benchmarks.nolima.records import NAME as NOLIMA
 from fathom.types import Suite
 
 GENERATED = (
@@ -24,6 +25,7 @@ PUBLISHED = (
     "mrcr_published_8",
     "graphwalks_published_bfs",
     "graphwalks_published_parents",
+    "nolima_published_twohop",
     "babilong_published_qa2",
 )
 SUITES = (
@@ -34,7 +36,7 @@ SUITES = (
         description="what makers print: MRCR, Graphwalks, RULER, NoLiMa and BABILong, generated and published",
         source="model cards of 2026",
         items=10,
-        sources={"record": (MRCR, GRAPHWALKS, BABILONG)},
+        sources={"record": (MRCR, GRAPHWALKS, NOLIMA, BABILONG)},
         each_length=True,
         languages=("en",),
     ),

@@ -7,8 +7,9 @@ from typing_extensions import TypedDict
 
 from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
-from fathom.documents.sources.source import HubFile, Shape, Source
-from fathom.storage.schema import FILLED, among
+from fathom.documents.sources.forms import published_record
+from fathom.documents.sources.source import Shape, packaged_sources
+from fathom.storage.schema import FILLED, Filled, among
 from fathom.types import Document
 
 NAME = SOURCE_NAME = "graphwalks"
@@ -21,7 +22,7 @@ Nodes = Annotated[Sequence[str], "a list of nodes"]
 class Record(TypedDict):
     """A record; the card names its nodes ``answer``, the files ``answer_nodes``."""
 
-    prompt: Annotated[str, FILLED, "a text"]
+    prompt: Filled
     problem_type: Annotated[str, FILLED, among(PROBLEMS)]
     answer_nodes: NotRequired[Nodes | None]
     answer: NotRequired[Nodes | None]
@@ -32,9 +33,6 @@ class Record(TypedDict):
 
 def read_record(record: Mapping[str, object], where: str) -> Document:
     """A record: its text is the prompt, ``meta`` has the nodes in question.
-
-    Args:
-        where: The source to record.
 
     Raises:
         BadRowError: A field is missing, or the kind of the problem is unknown.
@@ -48,30 +46,8 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
     if nodes is None:
         raise BadRowError(f"the field {ANSWERS!r} is missing")
     text = storable(fields["prompt"])
-    return Document(
-        id=document_id(f"{NAME} {where}\n\n{text}"),
-        text=text,
-        source=where,
-        language="en",
-        meta={
-            "dataset": f"{NAME}_{kind}",
-            "id": document_id(text)[:12],
-            ANSWERS: list(map(storable, nodes)),
-        },
-    )
+    meta = {"dataset": f"{NAME}_{kind}", "id": document_id(text)[:12], ANSWERS: list(map(storable, nodes))}
+    return published_record(text, where, f"{NAME} {where}", meta)
 
 
-SOURCES = (
-    Source(
-        name=SOURCE_NAME,
-        dataset="openai/graphwalks",
-        revision="be6cc6ecf9b4d495b07d1ff53d2a16598e90fed7",
-        files=(HubFile("graphwalks_128k_and_shorter.parquet"), HubFile("graphwalks_256k_to_1mil.parquet")),
-        shapes=(Shape.of("Graphwalks", Record, read_record),),
-        licence="MIT",
-        citation="OpenAI (2025), Graphwalks, huggingface.co/datasets/openai/graphwalks",
-        description="records of Graphwalks: searches and parents in lists of edges",
-        vague=("graphwalks_128k_and_shorter", "graphwalks_256k_to_1mil"),
-        every_split=True,
-    ),
-)
+SOURCES = packaged_sources(__package__, {SOURCE_NAME: (Shape.of("Graphwalks", Record, read_record),)})

@@ -13,13 +13,14 @@ says since 2026-02-27. The parents of a node do not include itself.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import Random
 
 from fathom.benchmarks.graphwalks.records import ANSWERS, NAME, PROBLEMS, SOURCE_NAME
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks.growing import Growing, Piece, different, enough, growing, no_documents
 from fathom.suites.tasks.published import Published, asking
 from fathom.types import Document, Draw, Ending, Plan, Task
@@ -30,27 +31,7 @@ DEPTHS = (1, 2, 3)
 PARENTS = (0, 1, 2, 3, 4, 6, 8)
 EDGE = 10
 """Fewest tokens of an edge."""
-PROMPTS = {
-    "en": {
-        "intro": "Below is a directed graph as a list of edges. A line `a -> b` is an edge from node a to node b; a "
-        "line may occur more than once. You will be asked for some of its nodes.\n\n"
-        "The answer is one line of exactly this form, with the nodes in any order, each once, and empty brackets if "
-        "there are none:\nFinal Answer: [node1, node2]\n\nThe graph:\n",
-        "bfs": "\n\nStart a breadth-first search at node {node} and follow edges in their direction. Which nodes are "
-        "first reached after exactly {depth} step(s)? Nodes that are reached in fewer steps do not count.",
-        "parents": "\n\nFrom which nodes does an edge lead to node {node}? The node itself does not count.",
-        "end": " Do not write code. End your reply with the line `Final Answer: [...]`.",
-    },
-    "zh": {
-        "intro": "下面用边的列表给出一个有向图。每一行“a -> b”表示从节点a指向节点b的一条边，同一行可能出现不止一次。"
-        "之后会问到其中的一些节点。\n\n答案是一行，形式与下面完全相同；节点不分先后，每个只写一次，没有节点时括号为空：\n"
-        "Final Answer: [node1, node2]\n\n图：\n",
-        "bfs": "\n\n从节点{node}开始做广度优先搜索，沿边的方向前进。哪些节点恰好在第{depth}步首次到达？"
-        "更早到达的节点不算。",
-        "parents": "\n\n有哪些节点有边指向节点{node}？节点{node}自身不算。",
-        "end": "不要写代码。回复以“Final Answer: [...]”这一行结束。",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")
 
 
 def node(rng: Random) -> str:

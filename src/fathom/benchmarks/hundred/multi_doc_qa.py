@@ -9,6 +9,7 @@ from functools import partial
 
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS as SINGLE
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score, unnamed_of
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import scattered, whole_documents
 from fathom.suites.tasks.evidence import askable, candidates_of_questions, questions_left_out
 from fathom.suites.tasks.several import HEADER, SHARE, apart, gold_numbers, numbers_of, pieces_of, separate_texts
@@ -28,24 +29,9 @@ from fathom.types import (
     Wording,
 )
 
-PROMPTS = {
-    "en": {
-        "header": SINGLE["en"]["header"],
-        "each": "{number}",
-        "separator": ", ",
-        "intro": "Below are numbered passages on many subjects. Read them, then answer a question over some of them.",
-        "question": "Answer the following question about Passages {numbers} from what these passages say.\n"
-        "Question: {question}\nReply with the answer only, without explanation.\nAnswer:",
-        "closed": SINGLE["en"]["closed"],
-    },
-    "zh": {
-        "header": SINGLE["zh"]["header"],
-        "each": "{number}",
-        "separator": "、",
-        "intro": "下面是若干编了号的文章，内容各不相同。请阅读后回答关于其中几篇文章的问题。",
-        "question": "请根据文章{numbers}的内容回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
-        "closed": SINGLE["zh"]["closed"],
-    },
+PROMPTS: Mapping[str, Mapping[str, str]] = {
+    language: {"header": SINGLE[language]["header"], "closed": SINGLE[language]["closed"], **texts}
+    for language, texts in packaged_toml(__package__, "prompts.toml")["multi_doc_qa"].items()
 }
 
 UNNAMED = {

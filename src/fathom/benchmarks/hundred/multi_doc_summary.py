@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from fathom.benchmarks.hundred.single_doc_summary import cut_notes, score, share_kept, words_asked
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import scattered, whole_documents, whole_text
 from fathom.suites.tasks.evidence import best_stretch, content_words, held_share, sentences_of
 from fathom.suites.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, numbers_of, pieces_of, separate_texts
@@ -29,23 +30,7 @@ from fathom.types import (
     Wording,
 )
 
-PROMPTS = {
-    "en": {
-        "intro": "Below are numbered passages on many subjects. Read them, then summarise some of them together.",
-        "header": "Passage {number}:\n",
-        "each": "{number}",
-        "separator": ", ",
-        "question": "Write one summary of what Passages {numbers} say together.\n"
-        "Reply with a summary of about {words} words only.\nSummary:",
-    },
-    "zh": {
-        "intro": "下面是若干编了号的文章，内容各不相同。请阅读后把其中几篇文章合在一起概括。",
-        "header": "文章{number}：\n",
-        "each": "{number}",
-        "separator": "、",
-        "question": "请把文章{numbers}的内容合写成一段摘要。\n请只回答一段约{words}字的摘要。\n摘要：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["multi_doc_summary"]
 
 
 def pool(resources: Resources) -> CandidatePool:

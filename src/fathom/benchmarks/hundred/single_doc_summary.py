@@ -15,6 +15,7 @@ from fathom.score.answers import reply_text
 from fathom.score.chinese import cut_words
 from fathom.score.rouge import rouge_l
 from fathom.score.text import simplified
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import scattered, whole_documents, whole_text
 from fathom.suites.tasks.evidence import (
     LONGEST,
@@ -47,22 +48,7 @@ from fathom.types import (
 
 SHARE = 1 / 2  # of the shortest length that the gold passage may take
 
-PROMPTS = {
-    "en": {
-        "intro": "Below are numbered passages on many subjects. Read them, then summarise one of them.",
-        "header": "Passage {number}:\n",
-        "question": "Summarise Passage {number} from what the passage says.\n"
-        "Reply with a summary of about {words} words only.\nSummary:",
-        "query": "Write a summary of Passage {number} that answers the following request.\nRequest: {query}\n"
-        "Reply with a summary of about {words} words only.\nSummary:",
-    },
-    "zh": {
-        "intro": "下面是若干编了号的文章，内容各不相同。请阅读后概括其中一篇文章。",
-        "header": "文章{number}：\n",
-        "question": "请根据文章{number}的内容写一段摘要。\n请只回答一段约{words}字的摘要。\n摘要：",
-        "query": "请针对下面的要求概括文章{number}的内容。\n要求：{query}\n请只回答一段约{words}字的摘要。\n摘要：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["single_doc_summary"]
 
 
 def pool(resources: Resources) -> CandidatePool:

@@ -22,7 +22,7 @@ from fathom.documents.sources.forms import (
     text_in,
     word,
 )
-from fathom.documents.sources.source import HubFile, Shape, Source
+from fathom.documents.sources.source import Shape, packaged_sources
 from fathom.types import Document, Question
 
 # ------------------------------------------------------------ news: CNN/DailyMail, and Multi-News in its authors' form
@@ -193,48 +193,18 @@ def read_medodyssey(record: Mapping[str, object], where: str) -> Document:
     return replace(document, language=detect_language(document.text))
 
 
-SOURCES = (
-    Source(
-        name="cnn_dailymail",
-        dataset="abisee/cnn_dailymail",
-        revision="96df5e686bee6baa90b8bee7c28b81fa3fa6223d",
-        files=(HubFile("1.0.0/test-00000-of-00001.parquet"),),
-        shapes=(CNN,),
-        licence="Apache-2.0",
-        citation="See, Liu and Manning (2017), Get To The Point: Summarization with Pointer-Generator Networks, "
-        "arXiv:1704.04368; Hermann et al. (2015), Teaching Machines to Read and Comprehend, arXiv:1506.03340",
-        description="news articles with their highlights (test split of version 1.0.0)",
-        names=("cnn_dm", "cnndm"),
-    ),
-    Source(
-        name="casesumm",
-        dataset="ChicagoHAI/CaseSumm",
-        revision="8c64ca6190e00d5840eceeff06064f15b9c69a5f",
-        files=(
-            HubFile("data-00000-of-00002.arrow", "86d7f1048189946467c3c81e573034d123be73c3ddb1616d6abc6b94a0093653"),
-            HubFile("data-00001-of-00002.arrow", "664c3aafc1abd7c5f7e6a459e99303c9cb023bf0324f0c4fec13a0c97fcccf15"),
-        ),
-        shapes=(
+SOURCES = packaged_sources(
+    __package__,
+    {
+        "cnn_dailymail": (CNN,),
+        "casesumm": (
             Shape(
                 "CaseSumm",
                 frozenset({"opinion", "syllabus"}),
                 fields_form("opinion", summary="syllabus", title="citation"),
             ),
         ),
-        licence="CC-BY-NC-3.0 (its card also names CC-BY-NC-4.0 and CC-BY-NC-SA-4.0)",
-        citation="Heddaya et al. (2024), CaseSumm: A Large-Scale Dataset for Long-Context Summarization from U.S. "
-        "Supreme Court Opinions, arXiv:2501.00097",
-        description="opinions of the US Supreme Court with their official syllabuses",
-    ),
-    Source(
-        name="rag_mini_bioasq",
-        dataset="enelpol/rag-mini-bioasq",
-        revision="8a845907dc1cff31d42fa6f7bb9c6eef5f3ae6f6",
-        files=(
-            HubFile("question-answer-passages/test-00000-of-00001.parquet"),
-            HubFile("text-corpus/test-00000-of-00001.parquet"),
-        ),
-        shapes=(
+        "rag_mini_bioasq": (
             LookupShape(
                 "rag-mini-bioasq",
                 frozenset({"question", "answer", "relevant_passage_ids"}),
@@ -243,38 +213,10 @@ SOURCES = (
                 text="passage",
             ),
         ),
-        licence="CC-BY-2.5",
-        citation="Krithara et al. (2023), BioASQ-QA: A manually curated corpus for Biomedical Question Answering, "
-        "doi:10.1038/s41597-023-02068-4",
-        description="biomedical questions over several abstracts",
-        names=("mini_bioasq",),
-    ),
-    Source(
-        name="medodyssey",
-        dataset="",
-        revision="",
-        files=(),
-        shapes=(Shape("MedOdyssey", frozenset({"input", "context", "ground_truth"}), read_medodyssey),),
-        licence="Apache-2.0",
-        citation="Fan et al. (2025), MedOdyssey: A Medical Domain Benchmark for Long Context Evaluation Up to 200K "
-        "Tokens, arXiv:2406.15019",
-        description="questions over medical terms, triples, tables and cases (github.com/JOHNNY-fans/MedOdyssey only)",
-    ),
-    Source(
-        name="medical_summary",
-        dataset="Bilal-Mamji/Medical-summary",
-        revision="0d11c0697c4d4d767f1a1e85e308d5d20207e681",
-        files=(
-            HubFile(
-                "data/test-00000-of-00001.parquet", "8c6f6c8241c254d9db5860775eb53e0d1d437c27427eaddd70444b99af3e9ae3"
-            ),
-        ),
-        shapes=(
+        "medodyssey": (Shape("MedOdyssey", frozenset({"input", "context", "ground_truth"}), read_medodyssey),),
+        "medical_summary": (
             Shape("Medical-Summary", frozenset({"input", "output"}), fields_form("input", summary="output")),
             Shape("text and summary", frozenset({"text", "summary"}), fields_form("text")),
         ),
-        licence="not stated",
-        citation="Mamji (2024), Medical-summary, huggingface.co/datasets/Bilal-Mamji/Medical-summary",
-        description="consultations of doctors with their summaries",
-    ),
+    },
 )

@@ -39,7 +39,6 @@ def read_sentence(record: Mapping[str, object], where: str, use: str) -> Documen
     """A sentence; ``meta["entities"]`` are pairs of an entity and its type, in the order of the record.
 
     Args:
-        where: The source to record.
         use: Its use, ``TEST`` or ``DEMONSTRATION``.
 
     Raises:

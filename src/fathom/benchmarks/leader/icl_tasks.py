@@ -25,6 +25,7 @@ from random import Random
 from fathom.benchmarks.leader.dialogre_records import DEMONSTRATION, TEST
 from fathom.benchmarks.leader.sets import LANGUAGES, SOURCE, facets
 from fathom.score.registry import strict_score
+from fathom.storage.toml import packaged_toml
 from fathom.types import (
     AnswerKind,
     Arranged,
@@ -204,33 +205,7 @@ MOST = 2000
 CAP = 512
 
 FORMS: Mapping[str, Form] = {
-    "dialogre": Form(
-        entries="pairs",
-        published=357,
-        intro="Each dialogue below is followed by numbered pairs of people or things that occur in it, and by one "
-        "relation for each pair: what the second is to the first. Learn from these examples which relations there are "
-        "and how they are written.\n\n",
-        request="Now do the same for one more dialogue: write a line for each of its pairs, with the number of the "
-        "pair and its relation, and nothing else.\n\n",
-        heading="Dialogue:\n",
-        asked="\nPairs:\n{items}\nRelations:",
-        item="{number}. {0} | {1}",
-        answer="\n{answers}",
-        line="{number}. {2}",
-    ),
-    "fewnerd": Form(
-        entries="entities",
-        published=1800,
-        intro="Each sentence below is followed by the named entities that occur in it, one a line, and the type of "
-        "each. Learn from these examples what counts as an entity, which types there are and how they are written.\n\n",
-        request="Now do the same for one more sentence: write a line for each entity, as the sentence has it, with a "
-        "colon and its type, and nothing else.\n\n",
-        heading="Sentence: ",
-        asked="\nEntities:",
-        item="",
-        answer="\n{answers}",
-        line="{0}: {1}",
-    ),
+    name: Form(**fields) for name, fields in packaged_toml(__package__, "icl_prompts.toml").items()
 }
 
 

@@ -58,7 +58,6 @@ def read_record(record: Mapping[str, object], where: str, dataset: str) -> Docum
     """A record of InfiniteBench: its text is the context, ``meta`` has the rest.
 
     Args:
-        where: The source to record.
         dataset: Name of its data set.
 
     Raises:

@@ -11,68 +11,18 @@ from random import Random
 
 from fathom.benchmarks.leader.sets import HAY, LANGUAGES, SETS, SOURCE, WORDS, facets, spread
 from fathom.score.answers import words_score
+from fathom.storage.toml import packaged_toml
 from fathom.types import CONTAINED, Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Score, Task
 
 DEPTHS = 11
 INTRO = "Read the text below. Afterwards you will be asked about one thing that it says."
 QUESTION = "According to the text above, {asked} Reply with one sentence that says what the text says.\nAnswer:"
 
-PLACES = (
-    "Ostrel", "Vennick", "Marrowby", "Tilsund", "Corvale", "Quenby", "Hadleth", "Brimscar", "Lutterne", "Oxmere",
-    "Pellworth", "Sarnow", "Driscoe", "Fennimoor", "Gallard", "Wexholm",
-)  # fmt: skip
-PEOPLE = (
-    "Odile Ferrant", "Bram Tolliver", "Ysolde Marsh", "Casper Ruane", "Henrike Volk", "Tobias Alder", "Nadia Corwin",
-    "Ansel Pryce", "Lucinda Okoro", "Matthis Bell", "Rosalind Achterberg", "Ivo Sandoval",
-)  # fmt: skip
-THINGS = (
-    "a brass thimble", "a jar of plum stones", "a blue umbrella", "a cracked violin", "a sack of millet",
-    "a silver spoon", "a coil of red rope", "a pair of wooden clogs", "a lantern without glass", "a stuffed heron",
-    "a box of chalk", "a copper kettle", "a left-handed glove", "a map of the marshes", "a wheel of goat cheese",
-    "a tin whistle",
-)  # fmt: skip
-KINDS = (
-    (
-        "The baker {person} keeps the spare key of the bakery between {one} and {other}.",
-        "where does the baker {person} keep the spare key of the bakery?",
-        "between {one} and {other}",
-    ),
-    (
-        "Whoever wants to cross the bridge of {place} at night has to leave {one} and {other} with the guard.",
-        "what does one have to leave with the guard to cross the bridge of {place} at night?",
-        "{one} and {other}",
-    ),
-    (
-        "The children of {place} end the last day of school by burying {one} next to {other}.",
-        "how do the children of {place} end the last day of school?",
-        "by burying {one} next to {other}",
-    ),
-    (
-        "In a wager about the weather, {person} once won {one} and gave {other} in return.",
-        "what did {person} once win in a wager about the weather, and give in return?",
-        "won {one} and gave {other} in return",
-    ),
-    (
-        "The old clock of {place} starts again only after somebody has laid {one} under it and {other} on top.",
-        "what has to be done so that the old clock of {place} starts again?",
-        "laid {one} under it and {other} on top",
-    ),
-    (
-        "The will of {person} leaves {one} to the ferryman and {other} to the schoolmistress.",
-        "what does the will of {person} leave to the ferryman and to the schoolmistress?",
-        "{one} to the ferryman and {other} to the schoolmistress",
-    ),
-    (
-        "On market days in {place}, a room at the inn is paid for with {one} or, in winter, with {other}.",
-        "what is a room at the inn paid for with on market days in {place}?",
-        "{one} or, in winter, with {other}",
-    ),
-    (
-        "To find {place} in the fog, the pilot {person} listens for {one} being struck against {other}.",
-        "what does the pilot {person} listen for to find {place} in the fog?",
-        "{one} being struck against {other}",
-    ),
-)
+_WORDS = packaged_toml(__package__, "needles.toml")
+PLACES: Sequence[str] = _WORDS["places"]
+PEOPLE: Sequence[str] = _WORDS["people"]
+THINGS: Sequence[str] = _WORDS["things"]
+KINDS: Sequence[Sequence[str]] = _WORDS["kinds"]
 """Sentences, questions about them, and answers, which occur in them verbatim."""
 
 

@@ -7,6 +7,7 @@ from fathom.benchmarks.hundred.sources import without_noise
 from fathom.documents.corpus.records import Fields
 from fathom.documents.sources.forms import asked_for_summaries, from_fields, text_in
 from fathom.documents.sources.source import HubFile, Shape, Source
+from fathom.storage.toml import packaged_toml
 from fathom.types import Document
 
 DATASET = "L4NLP/LEval"
@@ -60,67 +61,26 @@ def read_meeting(record: Mapping[str, object], where: str) -> Document:
 PLAIN_SUMMARY = Shape("L-Eval", FIELDS, read_summary)
 
 
-def _source(name: str, read: Callable[[Mapping[str, object], str], Document], description: str, origin: str) -> Source:
+READERS: Mapping[str, Callable[[Mapping[str, object], str], Document]] = {
+    "patent_summ": read_summary,
+    "tv_show_summ": read_summary,
+    "review_summ": read_requests,
+    "meeting_summ": read_meeting,
+}
+"""Readers of data sets that are not questions over a text."""
+
+
+def _source(name: str, description: str, origin: str) -> Source:
     return Source(
         name=name,
         dataset=DATASET,
         revision=REVISION,
         files=(HubFile(f"LEval/Generation/{name}.jsonl"),),
-        shapes=(Shape("L-Eval", FIELDS, read),),
+        shapes=(Shape("L-Eval", FIELDS, READERS.get(name, read_qa)),),
         licence="GPL-3.0",
         citation=f"{CITATION}; {origin}",
         description=description,
     )
 
 
-SOURCES = (
-    _source(
-        "multidoc_qa",
-        read_qa,
-        "pages of public services with questions of a dialogue",
-        "Feng et al. (2021), MultiDoc2Dial, arXiv:2109.12595",
-    ),
-    _source(
-        "legal_contract_qa",
-        read_qa,
-        "contracts with questions about their clauses, answered by the clauses",
-        "Hendrycks et al. (2021), CUAD, arXiv:2103.06268",
-    ),
-    _source("financial_qa", read_qa, "earnings calls with questions written for L-Eval", "questions annotated for it"),
-    _source(
-        "natural_question",
-        read_qa,
-        "Wikipedia pages with questions of a search engine's users",
-        "Kwiatkowski et al. (2019), Natural Questions, doi:10.1162/tacl_a_00276",
-    ),
-    _source(
-        "scientific_qa",
-        read_qa,
-        "papers on language processing with questions",
-        "Dasigi et al. (2021), Qasper, arXiv:2105.03011",
-    ),
-    _source(
-        "patent_summ",
-        read_summary,
-        "patents with their summaries",
-        "Sharma, Li and Wang (2019), BigPatent, arXiv:1906.03741",
-    ),
-    _source(
-        "tv_show_summ",
-        read_summary,
-        "transcripts of television shows with their summaries",
-        "Chen et al. (2022), SummScreen, arXiv:2104.07091",
-    ),
-    _source(
-        "review_summ",
-        read_requests,
-        "reviews of a hotel with a summary for each aspect",
-        "Angelidis et al. (2021), SPACE, arXiv:2012.04443",
-    ),
-    _source(
-        "meeting_summ",
-        read_meeting,
-        "transcripts of meetings with requests and their summaries",
-        "Zhong et al. (2021), QMSum, arXiv:2104.05938",
-    ),
-)
+SOURCES = tuple(_source(name, **entry) for name, entry in packaged_toml(__package__, "sources.toml").items())

@@ -96,7 +96,6 @@ def read_record(record: Mapping[str, object], where: str, dataset: str, even: bo
     """A record of LongBench: ``passages`` are its context and its input, ``meta`` the rest.
 
     Args:
-        where: The source to record.
         dataset: Name of its data set.
         even: Whether it belongs to LongBench-E.
 
@@ -131,7 +130,6 @@ def document_of(
 
     Args:
         gold: Its answers and, for classes, all of them.
-        where: The source to record.
         dataset: Name of its data set.
         row: Its row in the original file, from 0.
         passages: See ``Document``.

@@ -11,10 +11,11 @@ from annotated_types import Predicate
 from typing_extensions import TypedDict
 
 from fathom.documents.corpus.records import typed
-from fathom.documents.corpus.text import document_id, storable
+from fathom.documents.corpus.text import storable
+from fathom.documents.sources.forms import published_record
 from fathom.documents.sources.source import HubFile, Shape, Source
-from fathom.storage.schema import FILLED, among
-from fathom.types import Document
+from fathom.storage.schema import Filled, among
+from fathom.types import Document, Json
 
 NAME = "longbench_v2"
 LETTERS = "ABCD"
@@ -30,9 +31,6 @@ def _is_name(text: str) -> bool:
 
 def _is_letter(text: str) -> bool:
     return text.strip() in tuple(LETTERS)
-
-
-Filled = Annotated[str, FILLED, "a text"]
 
 
 class Record(TypedDict):
@@ -57,29 +55,20 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
 
     Texts have no surrounding blanks, as in the released code's prompts.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing or empty, the answer is not one of the four letters, or the id is not a plain
             name.
     """
     texts = {name: storable(str(value)).strip() for name, value in typed(Record, record).items() if value is not None}
-    return Document(
-        # Questions about the same context are different items.
-        id=document_id(f"{NAME} {texts['_id']}\n\n{texts['context']}"),
-        text=texts["context"],
-        source=where,
-        language="en",
-        meta={
-            "dataset": NAME,
-            "id": texts["_id"],
-            "question": texts["question"],
-            "choices": [texts[name] for name in CHOICES],
-            "answer": texts["answer"],
-            **{name: texts[name] for name in GROUPS if name in texts},
-        },
-    )
+    meta: dict[str, Json] = {
+        "dataset": NAME,
+        "id": texts["_id"],
+        "question": texts["question"],
+        "choices": [texts[name] for name in CHOICES],
+        "answer": texts["answer"],
+        **{name: texts[name] for name in GROUPS if name in texts},
+    }
+    return published_record(texts["context"], where, f"{NAME} {texts['_id']}", meta)
 
 
 SOURCES = (

@@ -16,9 +16,9 @@ from fathom.benchmarks.longbench.v2_records import GROUPS, LETTERS, NAME
 from fathom.documents.sources.templates import filled
 from fathom.score.registry import strict_score
 from fathom.suites.tasks import whole_text
-from fathom.suites.tasks.natural import natural, stands_at
+from fathom.suites.tasks.natural import natural
+from fathom.suites.tasks.published import record_pool
 from fathom.types import (
-    Candidate,
     CandidatePool,
     Document,
     Draw,
@@ -79,23 +79,12 @@ CHOICE_GAPS = tuple(f"$C_{letter}$" for letter in LETTERS)
 
 
 def pool(resources: Resources, files: Files) -> CandidatePool:
-    """The records in the order of their file, each at the smallest length that holds its prompt.
+    """See ``fathom.suites.tasks.published.record_pool``.
 
     Raises:
         FathomError: Official prompts are requested and one of the files is missing, or two records have the same id.
     """
-    candidates: dict[str, Candidate] = {}
-    for record in resources.documents:
-        if record.meta.get("dataset") == NAME:
-            name = str(record.meta["id"])
-            if name in candidates:
-                raise FathomError(
-                    f"{candidates[name].document.source} and {record.source}: different records with the _id {name!r}; "
-                    "`data` should name one copy of LongBench v2"
-                )
-            place = stands_at(_prompt(record, resources.templates, files), record, resources)
-            candidates[name] = Candidate(record, (whole_text(record),), lengths=(place,), name=name)
-    return CandidatePool((), list(candidates.values()), shuffled=False, published=RECORDS)
+    return record_pool(resources, NAME, lambda record: _prompt(record, resources.templates, files), RECORDS)
 
 
 def plan(draw: Draw, files: Files) -> Plan:

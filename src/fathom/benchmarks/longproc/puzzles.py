@@ -25,7 +25,6 @@ def links(rng: Random, steps: int, others: int, language: str) -> tuple[list[Lin
     """A route and other connections, one from each city.
 
     Args:
-        steps: Connections of the route.
         others: Number of other connections. Each leads to a city that the route or an earlier one has, so that any
             number of the first ones is a whole map.
 

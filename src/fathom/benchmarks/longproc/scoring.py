@@ -195,9 +195,6 @@ def _solved(nums: Sequence[int], target: int, solution: str, largest: int | None
     """Whether three equations use every number once and end in the target.
 
     Args:
-        nums: The numbers.
-        target: The target.
-        solution: The equations.
         largest: Every result is positive and at most this; None for any result.
     """
     left, lines = list(nums), solution.split("\n")

@@ -17,6 +17,7 @@ from fathom.benchmarks.longproc.puzzles import Link, Puzzle, Step, beliefs, link
 from fathom.benchmarks.ruler.tasks import coined
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import depths
 from fathom.suites.tasks.growing import Growing, Piece, different, enough, growing, no_documents
 from fathom.types import Draw, Ending, Plan, Task
@@ -35,68 +36,7 @@ THINGS = {
 }
 ROOMS = {"en": "attic,cellar,kitchen,library,pantry", "zh": "阁楼,地窖,厨房,书房,储藏室"}
 CONTAINERS = {"en": "shelf,table,bench", "zh": "架子,桌子,长凳"}
-PROMPTS = {
-    "en": {
-        "path": "Below are connections between cities. From each city one can go to one other city only, and only in "
-        "the "
-        "given direction.\n\n",
-        "link": "From {start} one can only go to {end}, by {transit}.",
-        "hop": "From {start}, take a {transit} to {end}.",
-        "path_question": "\n\nWrite the route from {start} to {end}, one line for each connection, in this form and "
-        "with "
-        "nothing else:\n<Route>\nFrom CITY, take a TRANSIT to CITY.\nFrom CITY, take a TRANSIT to CITY.\n</Route>",
-        "tom": "Below is a story about people and things in a house, in the order of events. Somebody who is in the "
-        "room "
-        "of a thing sees where it is. Somebody who is not goes on believing that it is where they last saw it, and "
-        "knows nothing if they never saw it.\n\n",
-        "first": "At first {person} is in the {room}, and the {thing} is on the {container} of the {home}.",
-        "walk": "{person} goes to the {room}.",
-        "put": "{person} puts the {thing} on the {container} of the {home}.",
-        "belief": "- {person}: {room}; {thing}: {home}, {container}; belief: {believed}",
-        "place": "{home}, {container}",
-        "unknown": "unknown",
-        "tom_question": "\n\nFollow {person} and the {thing}. Write a line for how it is at first, and one for each "
-        "event "
-        "in which {person} goes somewhere or anybody puts the {thing} somewhere, in their order: where both are after "
-        "it, and where {person} believes the {thing} to be. Use exactly this form, and write nothing else:\n"
-        "- {person}: ROOM; {thing}: ROOM, CONTAINER; belief: ROOM, CONTAINER\nIf {person} has not seen the {thing} "
-        "yet, "
-        "end the line with `belief: unknown`.",
-        "countdown": "Below are puzzles. Each has four numbers and a target.\n\n",
-        "puzzle": "Puzzle {key}: the numbers {numbers}, the target {target}.",
-        "countdown_question": "\n\nSolve puzzle {key}: use each of its four numbers once, with +, -, * and /, to reach "
-        "its target. Results on the way are positive whole numbers. End your reply with three equations of two numbers "
-        "each, where results may be used further, in this form:\n<Solution>\na + b = c\nc - d = e\ne * f = "
-        "g\n</Solution>",
-    },
-    "zh": {
-        "path": "下面是城市之间的交通线路。从每个城市只能前往另一个城市，而且只能按所写的方向前往。\n\n",
-        "link": "从{start}只能乘{transit}前往{end}。",
-        "hop": "从{start}乘{transit}到{end}。",
-        "path_question": "\n\n请写出从{start}到{end}的路线，每段线路一行，形式如下，不要写别的内容：\n"
-        "<Route>\n从城市乘交通工具到城市。\n从城市乘交通工具到城市。\n</Route>",
-        "tom": "下面是一个关于一所房子里的人和物品的故事，按事情发生的先后排列。与某件物品同在一个房间的人看得到它放在"
-        "哪里；"
-        "不在那个房间的人仍认为它在自己最后一次看到的地方，从未看到过的人则不知道。\n\n",
-        "first": "起初，{person}在{room}，{thing}放在{home}的{container}上。",
-        "walk": "{person}去了{room}。",
-        "put": "{person}把{thing}放到了{home}的{container}上。",
-        "belief": "- {person}：{room}；{thing}：{home}，{container}；认为：{believed}",
-        "place": "{home}，{container}",
-        "unknown": "不知道",
-        "tom_question": "\n\n请跟踪{person}和{thing}。先为起初的情况写一行，再按先后为{person}去某处或有人放置"
-        "{thing}的每件事各写"
-        "一行：此后两者在哪里，以及{person}认为{thing}在哪里。形式必须如下，不要写别的内容：\n"
-        "- {person}：房间；{thing}：房间，家具；认为：房间，家具\n如果{person}还没有看到过{thing}，这一行以“认为：不知"
-        "道”结尾。",
-        "countdown": "下面是一些题目，每题有四个数和一个目标数。\n\n",
-        "puzzle": "题目{key}：四个数是{numbers}，目标数是{target}。",
-        "countdown_question": "\n\n请解题目{key}：用加减乘除（+、-、*、/）得到目标数，四个数各用一次，中间结果为正整数"
-        "。"
-        "回复以三个等式结尾，每个等式两个数，结果可以继续使用，形式如下：\n"
-        "<Solution>\na + b = c\nc - d = e\ne * f = g\n</Solution>",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")
 Texts = Mapping[str, str]
 
 

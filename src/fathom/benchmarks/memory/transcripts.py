@@ -8,6 +8,7 @@ reply wrong. A context is used as it is, at the smallest length that holds it.
 import json
 
 from fathom.benchmarks.memory.tasks import FACT, OTHERS, score
+from fathom.documents.corpus.questions import SPENT
 from fathom.suites.tasks import whole_text
 from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import Candidate, CandidatePool, Document, Draw, Ending, Facet, Part, Plan, Question, Resources, Task
@@ -50,6 +51,7 @@ def plan(draw: Draw) -> Plan:
     assert draw.candidate is not None
     document, (question,) = draw.candidate.document, draw.candidate.questions
     facets: dict[str, Facet] = {"kind": str(question.meta.get("kind") or "other"), "quoted": bool(question.evidence)}
+    facets |= {name: amount for name in SPENT if isinstance(amount := question.meta.get(name), float)}
     inputs: dict[str, Facet] = {}
     if question.evidence:
         start, end = question.evidence[-1]

@@ -12,8 +12,9 @@ from typing_extensions import TypedDict
 
 from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
-from fathom.documents.sources.source import HubFile, Shape, Source
-from fathom.storage.schema import FILLED
+from fathom.documents.sources.forms import published_record
+from fathom.documents.sources.source import HubFile, Shape, packaged_sources
+from fathom.storage.schema import Filled
 from fathom.types import Document
 
 OPENAI, GOOGLE = "mrcr", "google_mrcr"
@@ -21,7 +22,6 @@ NEEDLES = (2, 4, 8)
 RECORDS = 800
 """OpenAI's published records with each number of needles."""
 HASH = 12
-Filled = Annotated[str, FILLED, "a text"]
 
 
 class Record(TypedDict):
@@ -54,9 +54,6 @@ class GoogleRecord(TypedDict):
 def read_record(record: Mapping[str, object], where: str) -> Document:
     """A record of openai/mrcr: its text is the conversation, each message under the name of its role.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing or has another form, or the prompt is no list of messages.
     """
@@ -76,9 +73,6 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
 def read_google(record: Mapping[str, object], where: str) -> Document:
     """A row of Google's files: its text is the whole prompt; the first twelve characters of its answer are random.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing or has another form.
     """
@@ -88,41 +82,16 @@ def read_google(record: Mapping[str, object], where: str) -> Document:
 
 
 def _document(text: str, where: str, dataset: str, answer: str, prefix: str) -> Document:
-    return Document(
-        id=document_id(f"{dataset} {where}\n\n{text}"),
-        text=text,
-        source=where,
-        language="en",
-        meta={"dataset": dataset, "id": document_id(text + answer)[:12], "answer": answer, "prefix": prefix},
-    )
+    meta = {"dataset": dataset, "id": document_id(text + answer)[:12], "answer": answer, "prefix": prefix}
+    return published_record(text, where, f"{dataset} {where}", meta)
 
 
 SOURCES = (
-    Source(
-        name=OPENAI,
-        dataset="openai/mrcr",
-        revision="f4c69fae7cf81f7ca26b9fee34b392a50f6b8a1d",  # with the answers that were corrected on 2025-12-05
+    *packaged_sources(
+        __package__,
+        {OPENAI: (Shape.of("MRCR", Record, read_record),)},
         files=tuple(HubFile(f"{count}needle/{count}needle_{part}.parquet") for count in NEEDLES for part in (0, 1)),
-        shapes=(Shape.of("MRCR", Record, read_record),),
-        licence="MIT",
-        citation="OpenAI (2025), MRCR, huggingface.co/datasets/openai/mrcr; Vodrahalli et al. (2024), Michelangelo: "
-        "Long Context Evaluations Beyond Haystacks via Latent Structure Queries, arXiv:2409.12640",
-        description="conversations of MRCR in which one of 2, 4 or 8 like texts is to be copied",
         vague=tuple(f"{count}needle{part}" for count in NEEDLES for part in ("", "_0", "_1")),
-        every_split=True,
     ),
-    Source(
-        name=GOOGLE,
-        dataset="",
-        revision="",
-        files=(),
-        shapes=(Shape.of("Google MRCR v2", GoogleRecord, read_google),),
-        licence="Apache-2.0 (code); data as its publisher states",
-        citation="Google DeepMind (2025), MRCR v2, github.com/google-deepmind/eval_hub; Vodrahalli et al. (2024), "
-        "Michelangelo, arXiv:2409.12640",
-        description="prompts of Google's MRCR v2, from the files that its download.sh fetches",
-        names=("mrcr_v2", "mrcr_v2p1"),
-        vague=("mrcr_v2_data",),
-        any_name=True,
-    ),
+    *packaged_sources(__package__, {GOOGLE: (Shape.of("Google MRCR v2", GoogleRecord, read_google),)}),
 )

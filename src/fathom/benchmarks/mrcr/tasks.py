@@ -17,7 +17,7 @@ place), each that occurs at all occurs 2, 4 or 8 times, and the random string ha
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
@@ -28,6 +28,7 @@ from fathom.benchmarks.leader.needle_tasks import PLACES as TOWNS
 from fathom.benchmarks.mrcr.records import GOOGLE, NEEDLES, OPENAI, RECORDS
 from fathom.benchmarks.mrcr.scoring import OTHERS, PREFIX, similarity
 from fathom.score.registry import strict_score
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import passages
 from fathom.suites.tasks.growing import Growing, Piece, enough, growing
 from fathom.suites.tasks.published import Published, asking
@@ -51,21 +52,7 @@ PLACES = {
     "en": ",".join(TOWNS),
     "zh": "云溪,白塔,柳渡,石门,青浦,枫桥,落雁,松江,望山,南亭,竹坞,桃源,清河,古井,双溪,海门",
 }
-PROMPTS = {
-    "en": {
-        "intro": "Below is a conversation between a reader and an archivist, who shows entries of registers on "
-        "request. Afterwards you will be asked to copy one of the entries.\n\n",
-        "turn": "Reader: Show me an entry of the {register} kept at {place}.\nArchivist: ",
-        "question": "\n\nWrite {prefix} and, directly after it, the {number} entry of the {register} kept at {place} "
-        "that the archivist showed. Copy that entry word for word and write nothing else.",
-    },
-    "zh": {
-        "intro": "下面是一位读者与一位档案员的对话，档案员应要求出示各种簿册中的条目。之后会请你抄写其中一个条目。\n\n",
-        "turn": "读者：请给我看{place}所存的{register}中的一个条目。\n档案员：",
-        "question": "\n\n请先写{prefix}，紧接着写档案员出示的{place}所存的{register}中的第{number}个条目。"
-        "逐字抄写该条目，不要写别的内容。",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 

@@ -1,19 +1,19 @@
 """Oolong as published: streams of labelled texts (``oolong-synth``), and transcripts of a game (``oolong-real``)."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
 from fathom.benchmarks.oolong.scoring import gold_value
 from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
-from fathom.documents.sources.source import Shape, Source
-from fathom.storage.schema import FILLED
+from fathom.documents.sources.forms import published_record
+from fathom.documents.sources.source import Shape, packaged_sources
+from fathom.storage.schema import Filled
 from fathom.types import Document
 
 SYNTH, REAL = "oolong_synth", "oolong_real"
-Filled = Annotated[str, FILLED, "a text"]
 
 
 class Synth(TypedDict):
@@ -41,9 +41,6 @@ class Real(TypedDict):
 def read_synth(record: Mapping[str, object], where: str) -> Document:
     """A record of oolong-synth: its text is the stream.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing or has another form.
     """
@@ -62,9 +59,6 @@ def read_synth(record: Mapping[str, object], where: str) -> Document:
 def read_real(record: Mapping[str, object], where: str) -> Document:
     """A record of oolong-real: its text are the transcripts.
 
-    Args:
-        where: The source to record.
-
     Raises:
         BadRowError: A field is missing or has another form.
     """
@@ -75,39 +69,16 @@ def read_real(record: Mapping[str, object], where: str) -> Document:
 
 def _document(where: str, dataset: str, text: str, question: str, answer: str, **facets: str) -> Document:
     text, question = storable(text), storable(question).strip()
-    return Document(
-        id=document_id(f"{dataset} {where} {question}\n\n{text}"),
-        text=text,
-        source=where,
-        language="en",
-        meta={
-            "dataset": dataset,
-            "id": document_id(f"{dataset} {question}\n\n{text}")[:12],
-            "question": question,
-            "answer": storable(answer).strip(),
-            **{name: storable(value) for name, value in facets.items() if value},
-        },
-    )
+    meta = {
+        "dataset": dataset,
+        "id": document_id(f"{dataset} {question}\n\n{text}")[:12],
+        "question": question,
+        "answer": storable(answer).strip(),
+        **{name: storable(value) for name, value in facets.items() if value},
+    }
+    return published_record(text, where, f"{dataset} {where} {question}", meta)
 
 
-def _source(name: str, schema: Any, read: Any, about: str) -> Source:
-    return Source(
-        name=name,
-        dataset="",
-        revision="",
-        files=(),
-        shapes=(Shape.of(name, schema, read),),
-        licence="as their publisher states; MIT (code)",
-        citation="Bertsch et al. (2025), Oolong: Evaluating Long Context Reasoning and Aggregation Capabilities, "
-        "arXiv:2511.02817",
-        description=about,
-        names=(name.replace("_", "-"),),
-        any_name=True,
-        every_split=True,
-    )
-
-
-SOURCES = (
-    _source(SYNTH, Synth, read_synth, "records of oolong-synth: streams of texts whose labels are counted"),
-    _source(REAL, Real, read_real, "records of oolong-real: transcripts whose events are counted"),
+SOURCES = packaged_sources(
+    __package__, {SYNTH: (Shape.of(SYNTH, Synth, read_synth),), REAL: (Shape.of(REAL, Real, read_real),)}
 )

@@ -24,6 +24,7 @@ from fathom.benchmarks.oolong.messages import OPENINGS, SUBJECTS
 from fathom.benchmarks.oolong.scoring import COMPARISONS, DATE, DECAY, NUMERIC
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks.growing import Growing, Piece, different, enough, growing, no_documents
 from fathom.types import Draw, Ending, Plan, Task
 
@@ -39,48 +40,7 @@ BEST_CONSTANT = max(
     fmean(DECAY ** abs(guess - number) for number in range(1, MOST + 1)) for guess in range(1, MOST + 1)
 )
 """What the same number as every answer scores on average."""
-PROMPTS = {
-    "en": {
-        "intro": "Below are messages of users of a forum, with their dates, in no order. Each message is about one of "
-        "these subjects, which it does not name: {subjects}. Afterwards you will be asked about all messages of a "
-        "kind.\n\n",
-        "message": "Date: {day} || User: {user} || Message: {opening}, {text}.",
-        "counting": "Consider only the messages of the users {asked}.",
-        "timeline": "Consider only the messages of the dates {asked}.",
-        "user": "Consider only the messages of the users {asked}.",
-        "number": " How many of them {option}? Reply with one line: Answer: NUMBER",
-        "most": " {which} is most frequent{among}? Reply with one line: Answer: {form}",
-        "compare": " Are messages that {option} more common, less common or as common as messages that {other}? Reply "
-        "with one line, one of these: Answer: more common than / Answer: less common than / Answer: same frequency as",
-        "of_subject": "are about {0}",
-        "of_date": "are about {subject} and of {0}",
-        "of_user": "are about {subject} and of user {0}",
-        "which": "Which subject,Which date,Which user",
-        "among": " among messages about {subject}",
-        "form": "SUBJECT,YYYY-MM-DD,USER",
-        "and": ", ",
-    },
-    "zh": {
-        "intro": "下面是一个论坛的用户所发的消息及其日期，没有顺序。每条消息讲的是下列主题之一，但没有写出主题："
-        "{subjects}。"
-        "之后会问到某一类的全部消息。\n\n",
-        "message": "日期：{day} || 用户：{user} || 消息：{opening}，{text}。",
-        "counting": "只考虑用户{asked}的消息。",
-        "timeline": "只考虑日期为{asked}的消息。",
-        "user": "只考虑用户{asked}的消息。",
-        "number": "其中{option}的有多少条？请只回答一行：Answer: 数字",
-        "most": "{among}哪个{which}出现得最多？请只回答一行：Answer: {form}",
-        "compare": "{option}的消息与{other}的消息相比，是更多、更少还是一样多？请只回答一行，从下面三行中选一行："
-        "Answer: more common than / Answer: less common than / Answer: same frequency as",
-        "of_subject": "主题为{0}",
-        "of_date": "主题为{subject}、日期为{0}",
-        "of_user": "主题为{subject}、用户为{0}",
-        "which": "主题,日期,用户",
-        "among": "在主题为{subject}的消息中，",
-        "form": "主题,年-月-日,用户",
-        "and": "、",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")
 GROUPS: Mapping[str, tuple[str, str]] = {
     "counting": ("of_subject", "subjects of the messages of two users"),
     "timeline": ("of_date", "messages about a subject on six dates"),

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS
 from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import CJK, document_id
-from fathom.documents.sources.source import HubFile, Shape, Source
+from fathom.documents.sources.source import Shape, packaged_sources
 from fathom.storage.schema import FILLED, UNICODE, among
 from fathom.types import Document
 
@@ -63,9 +63,6 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
 
     Blanks are removed where the released code strips a whole prompt: at the start of the context and at the end of a
     question.
-
-    Args:
-        where: The source to record.
 
     Raises:
         BadRowError: A field is missing, empty or invalid; a label is unknown; or the texts are not in the language of
@@ -124,20 +121,4 @@ def _check_language(record: Record) -> None:
         )
 
 
-SOURCES = (
-    Source(
-        name=NAME,
-        dataset="caskcsg/LongBench-Pro",
-        revision="4996884deae51f5e5d23c88da9d857fc54e5fa15",
-        files=(HubFile("longbench_pro.json", "92ff05f6088e212d06c5a731ab86000b69cee6a0900cbbd524a25851e3c30de0"),),
-        shapes=(Shape.of("LongBench Pro", Record, read_record),),
-        licence="Apache-2.0",
-        citation="Chen et al. (2026), LongBench Pro: A More Realistic and Comprehensive Bilingual Long-Context "
-        "Evaluation Benchmark, arXiv:2601.02872",
-        description="records of LongBench Pro: 25 tasks in English and Chinese, 8k to 256k",
-        names=("longbenchpro",),
-        any_name=True,
-        strict=True,
-        key="id",
-    ),
-)
+SOURCES = packaged_sources(__package__, {NAME: (Shape.of("LongBench Pro", Record, read_record),)})

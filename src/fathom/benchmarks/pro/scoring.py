@@ -2,9 +2,10 @@
 
 ``official`` equals the released functions (module ``official``). ``strict`` corrects their known faults: thoughts,
 blank lines and fences are ignored, lines may have list markers, the marker may have other case or brackets, a duplicate
-line counts at its first position, the correct pairs of an order are a share of all pairs of the gold answer, and only
-the answer of a summary is compared. Comparison is otherwise as exact: only case and spaces are ignored, and an answer
-must be on its own line, because gold answers contain commas.
+line counts at its first position, the correct pairs of an order are a share of all pairs of the gold answer, only the
+answer of a summary is compared, and the letter of an option may stand in a sentence or before its text ("A. bench").
+Comparison is otherwise as exact: only case and spaces are ignored, and an answer must be on its own line, because gold
+answers contain commas.
 
 Under both rules a reply is valid if it has a marker followed by text. A reply without one is scored as a whole, as in
 the released code, but is invalid.
@@ -21,12 +22,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from fathom.benchmarks.longbench.official import spaced
 from fathom.benchmarks.pro import official as released
 from fathom.benchmarks.pro.official import MARKERS, Compare, fold, is_chinese, max_rouge_l, summary_texts
+from fathom.score.answers.letters import choice_letter
 from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
@@ -46,6 +48,12 @@ _LIST_MARKER = re.compile(
     r"(?:[-*+‣◦·–—]\s+|•\s*|[0-9]{1,3}(?:[.)．]\s+|[.)．](?=[^\s0-9])|、\s*)|[(（][0-9]{1,3}[)）]\s*)(?=\S)"
 )
 _FENCE = re.compile(r"`{3,}\w*")
+# "E", "(E) none", "B、船" at the start of a line.
+_OPTION = re.compile(r"^[ \t>*_(（\[-]*([A-Z])[*_]*(?:[.:：、．)）\]]|[ \t]*$)", re.MULTILINE)
+# "The answer is the letter E", of letters beyond those of `choice_letter`.
+_LATER = re.compile(
+    r"(?:answer is|答案是|答案为|选)[ \t:：*_(（]*(?:the letter |option |字母)?[*_(（]*([E-Z])(?![A-Za-z])"
+)
 SIZES = (2, 3)
 SIMILARITY_SHARE = 0.5
 """Share of similarity in the score of a summary; the rest is ROUGE-L."""
@@ -202,6 +210,23 @@ def _gold(row: ScoringRow) -> list[str] | Score:
     return gold or unscored("strict", "no gold answer to compare with")
 
 
+def _strict_accuracy(row: ScoringRow) -> Score:
+    """Whether the first line is the gold one; of an option its letter may stand in a sentence or before its text."""
+    score, gold = _FIRST_LINE(row), _gold(row)
+    if score.value != 0 or isinstance(gold, Score) or not re.fullmatch("[a-z]", gold[0]):
+        return score
+    named = map(_named_option, answered(str(row.prediction)).areas)
+    return replace(score, value=float(gold[0].upper() in named))
+
+
+def _named_option(text: str) -> str | None:
+    """The letter of the one option that a text chooses; None if it chooses none or several."""
+    options = set(_OPTION.findall(text))
+    if concluded := set(_LATER.findall(text)) or {letter for letter in options if letter > "D"}:
+        return concluded.pop() if len(concluded) == 1 else None
+    return choice_letter(text) or (options.pop() if len(options) == 1 else None)
+
+
 def strict_pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
     """Pairs of gold lines in the correct order, as a share of all pairs of gold lines.
 
@@ -277,10 +302,12 @@ def _of_lines(name: str, official: Compare, strict: Compare, description: str) -
     return _metric(name, released.official_lines(official), strict_lines(strict), description)
 
 
+_FIRST_LINE = strict_lines(released.accuracy)
+
 METRICS = (
     _of_lines("NDCG", released.ndcg, released.ndcg, "NDCG at the number of gold lines, linear gains"),
     _of_lines("Pairwise_Accuracy", released.pairwise, strict_pairwise, "pairs of gold lines in the right order"),
-    _of_lines("Accuracy", released.accuracy, released.accuracy, "is the first line the gold one"),
+    _metric("Accuracy", released.official_lines(released.accuracy), _strict_accuracy, "is the first line the gold one"),
     _of_lines("F1_Score", released.f1, released.f1, "F1 of the set of lines"),
     _of_lines("SubEM", released.sub_em, released.sub_em, "share of gold lines that are named"),
     _metric("Summary_Max_Rouge_L", released.rouge_half, _strict_rouge_half, "ROUGE-L to the nearest reference"),

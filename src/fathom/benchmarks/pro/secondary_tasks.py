@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from fathom.storage.toml import packaged_toml
+
 Metric: TypeAlias = Literal["NDCG", "Pairwise_Accuracy", "Accuracy", "F1_Score", "SubEM", "Summary"]
 
 LANGUAGES: Mapping[str, str] = MappingProxyType({"English": "en", "Chinese": "zh"})
@@ -28,19 +30,8 @@ DIFFICULTIES = ("Easy", "Moderate", "Hard", "Extreme")
 # A summary passes above this score, which results from a ROUGE-L of 0.5 and a similarity of 0.8.
 SUMMARY_PASSES_ABOVE = 0.65
 
-PRIMARY = (
-    "T1. Retrieval & Ranking",
-    "T2. Sequencing & Structure Reconstruction",
-    "T3. Evidence-Grounded QA",
-    "T4. Summarization & Synthesis",
-    "T5. Attribution & Citation Alignment",
-    "T6. Aggregation & Clustering",
-    "T7. Consistency & Compliance Checking",
-    "T8. Structured & Numeric Reasoning",
-    "T9. Version & Code Diff Analysis",
-    "T10. Rule Induction & In-Context Learning",
-    "T11. Dialogue Memory & Long-Horizon Tracking",
-)
+_TASKS = packaged_toml(__package__, "tasks.toml")
+PRIMARY: tuple[str, ...] = tuple(_TASKS["primary"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +64,7 @@ class SecondaryTask:
         return "pro_" + self.code.lower().replace(".", "_")
 
 
-SECONDARY = (
-    SecondaryTask("T1.1 Global Cohesive Retrieval", "NDCG", "Full"),
-    SecondaryTask("T1.2 Key-Snippet Retrieval", "NDCG", "Partial"),
-    SecondaryTask("T2.1 Global Timeline Reconstruction", "Pairwise_Accuracy", "Full"),
-    SecondaryTask("T2.2 Local Causal Chain Sorting", "Pairwise_Accuracy", "Partial"),
-    SecondaryTask("T3.1 Multi-Doc Integration QA", "Accuracy", "Full"),
-    SecondaryTask("T3.2 Single-Hop Fact QA", "Accuracy", "Partial"),
-    SecondaryTask("T4.1 Global-Coverage Constrained Summary", "Summary", "Full"),
-    SecondaryTask("T4.2 Query-Focused Summary", "Summary", "Partial"),
-    SecondaryTask("T5.1 Full-Sentence Citation Alignment", "F1_Score", "Full"),
-    SecondaryTask("T5.2 Key-Statement Citation Alignment", "F1_Score", "Partial"),
-    SecondaryTask("T6.1 Large-Scale Document Clustering", "SubEM", "Full"),
-    SecondaryTask("T6.2 Targeted Subset Cluster Identification", "F1_Score", "Partial"),
-    SecondaryTask("T6.3 Global Frequency Analysis", "Pairwise_Accuracy", "Full"),
-    SecondaryTask("T7.1 Global Conflict & Inconsistency Localization", "F1_Score", "Full"),
-    SecondaryTask("T7.2 Targeted Rule or Condition Violation Detection", "F1_Score", "Partial"),
-    SecondaryTask("T7.3 Comprehensive Error & Anomaly Sweep", "F1_Score", "Full"),
-    SecondaryTask("T8.1 Structured Multi-Source Consistency Verification", "SubEM", "Full"),
-    SecondaryTask("T8.2 Single-Source Targeted Aggregation", "SubEM", "Partial"),
-    SecondaryTask("T8.3 Long-Context Procedural State Tracking", "SubEM", "Full"),
-    SecondaryTask("T9.1 Dependency-Aware Multi-Version Impact Analysis", "F1_Score", "Full"),
-    SecondaryTask("T9.2 Localized Interface Change Detection", "F1_Score", "Partial"),
-    SecondaryTask("T10.1 Large-Scale In-Context Rule Induction", "SubEM", "Full"),
-    SecondaryTask("T10.2 Targeted Example-Based Rule Induction", "SubEM", "Partial"),
-    SecondaryTask("T11.1 Long-Range Entity & Commitment Tracking", "Accuracy", "Full"),
-    SecondaryTask("T11.2 Short-Range Reference Resolution & State Query", "Accuracy", "Partial"),
-)
+SECONDARY = tuple(SecondaryTask(name, metric, requirement) for name, metric, requirement in _TASKS["secondary"])
 BY_NAME: Mapping[str, SecondaryTask] = MappingProxyType({task.name: task for task in SECONDARY})
 
 EACH = 60

@@ -17,11 +17,11 @@ The score is F1 of the answers of the kind in question that a reply names, so th
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from heapq import merge
-from itertools import count, islice
+from itertools import islice
+from math import isqrt
 from random import Random
 from string import ascii_lowercase, ascii_uppercase
 from types import MappingProxyType
@@ -35,6 +35,7 @@ from fathom.printing import several as counted
 from fathom.score.answers import reply_text
 from fathom.score.released import GOLD
 from fathom.score.text import bag_f1, caseless
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import depths, scattered
 from fathom.suites.tasks.growing import Growing, Piece, different, enough, growing, no_documents
 from fathom.suites.tasks.several import apart
@@ -93,50 +94,9 @@ PATTERNS = {
 """Answers of each kind in a reply: variables in upper case, others in lower case."""
 HOPS = 4
 COMMON, OFTEN, RARE = 10, (30, 3), (6, 1)
-FREQUENT, EXPONENT, CODED = 3, 2.0, 6
+FREQUENT, EXPONENT, CODED = 3, 2, 6
 DOTS = "..."
-PROMPTS = {
-    "en": {
-        "intro": "Code {kind}s are stated somewhere in the text below. Remember them: you will be asked for some.\n\n",
-        "needle": "The code {kind} of {key} is {value}.",
-        "one": "What is the code {kind} of {key}? Reply with the code {kind} only.\nCode {kind}:",
-        "several": "What are all the code {kind}s of {key} stated in the text? Reply with these code {kind}s only.\n"
-        "Code {kind}s:",
-        "number": "number",
-        "uuid": "UUID",
-        "and": ", ",
-        "vt": "The text below sets variables, some of them to the value of another one. Follow the assignments.",
-        "vt_question": "Which {count} variables have the value {value}, directly or through other variables? Reply "
-        "with their names only.\nVariables:",
-        "cwe": "Below is a numbered list of words. Some words occur much more often than the others.\n\n",
-        "cwe_question": "\n\nWhich {count} words occur most often in the list? Reply with these words only.\nWords:",
-        "fwe": "The coded text below consists of coded words and of dots, which mean nothing.\n\n",
-        "fwe_question": "\n\nWhich {count} coded words occur most often in the text? Ignore the dots. Reply with these "
-        "words only.\nWords:",
-        "qa": "Below are documents on many subjects. Read them, then answer a question.",
-        "header": "Document {number}:\n",
-        "qa_question": "Answer the following question from the documents.\nQuestion: {question}\nReply with the answer "
-        "only, without explanation.\nAnswer:",
-    },
-    "zh": {
-        "intro": "下面的文字中写着一些代码{kind}。请记住它们，之后会问到其中的一些。\n\n",
-        "needle": "{key}的代码{kind}是{value}。",
-        "one": "{key}的代码{kind}是什么？请只回答这个代码{kind}。\n代码{kind}：",
-        "several": "文中写明的{key}的代码{kind}有哪些？请只回答这些代码{kind}。\n代码{kind}：",
-        "number": "数字",
-        "uuid": "UUID",
-        "and": "、",
-        "vt": "下面的文字给一些变量赋值，有的变量取另一个变量的值。请跟踪这些赋值。",
-        "vt_question": "有哪{count}个变量的值是{value}（直接得到或经由其他变量得到）？请只回答变量名。\n变量：",
-        "cwe": "下面是一个编了号的词表，有些词出现的次数远多于其他词。\n\n",
-        "cwe_question": "\n\n词表中出现次数最多的{count}个词是哪些？请只回答这些词。\n词：",
-        "fwe": "下面的密文由密码词和没有意义的点组成。\n\n",
-        "fwe_question": "\n\n文中出现次数最多的{count}个密码词是哪些？忽略点。请只回答这些词。\n词：",
-        "qa": "下面是若干文档，内容各不相同。请阅读后回答问题。",
-        "header": "文档{number}：\n",
-        "qa_question": "请根据文档回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")
 _SYLLABLES = [
     first + vowel + last for first in "bdfghklmnprstvwz" for vowel in "aeiou" for last in ("", "l", "n", "r", "s", "x")
 ]
@@ -242,24 +202,37 @@ def _numbered(pieces: Sequence[Piece]) -> list[Part]:
 
 
 def plan_frequent(draw: Draw) -> Plan:
-    """Coded words whose counts follow a zeta distribution at every length; ranks 2 to 4 are asked for."""
+    """Coded words whose counts follow a zeta distribution at every length; ranks 2 to 4 are asked for.
+
+    The released code draws a word for each 50 tokens, of which it uses those that the distribution gives any of.
+    """
     rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
     longest = draw.resources.lengths[-1]
-    drawn = different(lambda: "".join(rng.choices(ascii_lowercase, k=CODED)), max(2 * FREQUENT, longest // 50))
+    drawn = different(lambda: "".join(rng.choices(ascii_lowercase, k=CODED)), max(2 * FREQUENT, isqrt(longest) + 1))
     ranked = [DOTS, *drawn[1:]]
-    pieces = [Piece((ranked[rank],), rng.random()) for rank in islice(by_frequency(len(ranked)), enough(longest, 1))]
+    pieces = [Piece((ranked[rank],), rng.random()) for rank in by_frequency(enough(longest, 1), len(ranked))]
     ending = ending_of(prompts["fwe_question"].format(count=FREQUENT), ranked[1 : FREQUENT + 1], "word")
-    context = Growing(prompts["fwe"], pieces[:1], pieces[1:], lambda ordered: ending, gap=" ")
+    context = Growing(prompts["fwe"], pieces[:1], pieces[1:], lambda ordered: ending, render=_spaced)
     return growing(context, draw.resources.counter)
 
 
-def by_frequency(size: int) -> Iterator[int]:
-    """Ranks from 0 without end, each in proportion to a zeta distribution however many are taken."""
+def _spaced(pieces: Sequence[Piece]) -> list[Part]:
+    return [" ".join(str(piece.parts[0]) for piece in pieces)]
 
-    def times(rank: int) -> Iterator[tuple[float, int]]:
-        return (((number + 0.5) * (rank + 1) ** EXPONENT, rank) for number in count())
 
-    return (rank for _, rank in merge(*map(times, range(size))))
+def by_frequency(count: int, size: int) -> list[int]:
+    """Ranks from 0, each as often as in the released code however many are taken: its zeta share, rounded down.
+
+    Args:
+        count: Number of ranks.
+        size: Number of different ones.
+    """
+    times = (
+        (number * (rank + 1) ** EXPONENT, rank)
+        for rank in range(min(size, isqrt(count)))
+        for number in range(1, count // (rank + 1) ** EXPONENT + 1)
+    )
+    return [rank for _, rank in islice(sorted(times), count)]
 
 
 # ------------------------------------------------------------------------------------------------------------ questions

@@ -6,38 +6,18 @@ like. Here five of the six combinations of two sets of counts and three orders a
 the others. In the ``corrected`` variant each count is first stated wrongly.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 from fathom.score.answers import choice_number
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import depths
 from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task, Wording
 
 STARS = 4
 OPTIONS = 5
 
-PROMPTS = {
-    "en": {
-        "intro": "In the text below, a little penguin counts stars four times. Keep track of its counts.",
-        "intro_corrected": "In the text below, a little penguin counts stars four times. Each time it first gets the "
-        "number wrong and then corrects it. Keep track of the corrected counts.",
-        "needle": "The little penguin counted {count} ★.",
-        "needle_corrected": "The little penguin counted {wrong} ★, noticed its mistake, and found {count} ★ instead.",
-        "question": "Which option lists the counts of the little penguin in the order of the text?",
-        "question_corrected": "Which option lists the corrected counts of the little penguin in the order of the text?",
-        "option": "({number}) {counts}",
-        "ending": "Reply with the number of the right option only.\nOption:",
-    },
-    "zh": {
-        "intro": "在下面的文字中，小企鹅数了四次星星。请记住它每次数到的数目。",
-        "intro_corrected": "在下面的文字中，小企鹅数了四次星星。每次它先数错，然后改正。请记住改正后的数目。",
-        "needle": "小企鹅数到了{count}颗★。",
-        "needle_corrected": "小企鹅数到了{wrong}颗★，发现数错了，重新数出是{count}颗★。",
-        "question": "哪个选项按文中的顺序列出了小企鹅数到的数目？",
-        "question_corrected": "哪个选项按文中的顺序列出了小企鹅改正后的数目？",
-        "option": "({number}) {counts}",
-        "ending": "请只回答正确选项的编号。\n选项：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["counting_stars"]
 
 
 def texts_of(corrected: bool) -> dict[str, dict[str, str]]:

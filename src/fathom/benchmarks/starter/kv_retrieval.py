@@ -4,25 +4,16 @@
 for.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from fathom.score.answers import given_uuid
+from fathom.storage.toml import packaged_toml
 from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task, Wording
 
 PAIRS = 3
 
-PROMPTS = {
-    "en": {
-        "intro": "The text below contains three key-value pairs. Each key and each value is a UUID.",
-        "needle": "The value of the key {key} is {value}.",
-        "question": "According to the text, what is the value of the key {key}? Reply with the UUID only.\nValue:",
-    },
-    "zh": {
-        "intro": "下面的文字中有三个键值对，每个键和每个值都是一个UUID。",
-        "needle": "键{key}的值是{value}。",
-        "question": "根据上文，键{key}的值是什么？请只回答这个UUID。\n值：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["kv_retrieval"]
 
 
 def plan(draw: Draw) -> Plan:

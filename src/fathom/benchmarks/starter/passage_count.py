@@ -6,28 +6,18 @@ are different and one number is right in more than a third of short prompts; her
 drawn first, so that all counts that so many paragraphs allow are about as likely.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 from fathom.score.answers import count_number
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import passages
 from fathom.types import CandidatePool, Draw, Ending, Layout, Passages, Plan, Resources, Sample, Score, Task, Wording
 
 MOST_COPIES = 3
 SHARE = 1 / 8  # of the shortest length that one paragraph may take
 
-PROMPTS = {
-    "en": {
-        "intro": "Below are numbered paragraphs. Some of them may stand there more than once, word for word.",
-        "header": "Paragraph {number}:\n",
-        "question": "How many different paragraphs are there, if each counts once however often it stands there? "
-        "Reply with one number only.\nNumber of different paragraphs:",
-    },
-    "zh": {
-        "intro": "下面是若干编了号的段落，其中有些段落可能原文重复出现。",
-        "header": "段落{number}：\n",
-        "question": "去掉重复之后，一共有多少个不同的段落？请只回答一个数字。\n不同段落的数目：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["passage_count"]
 
 
 def pool(resources: Resources) -> CandidatePool:

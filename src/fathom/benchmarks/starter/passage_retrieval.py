@@ -3,9 +3,11 @@
 100-LongBench, appendix A.2.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 from fathom.score.answers import passage_number
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import passages, passages_of
 from fathom.suites.tasks.evidence import content_words, requests_of
 from fathom.types import (
@@ -29,19 +31,7 @@ from fathom.types import (
 SHARE = 1 / 8  # share of the shortest length for one passage, and for the summary
 KEPT = 0.3  # minimum share of the summary's content words in the document that the gold passage must contain
 
-PROMPTS = {
-    "en": {
-        "intro": "Below are numbered passages, then a summary of the whole document that one of them is from.",
-        "header": "Passage {number}:\n",
-        "question": "Here is the summary:\n\n{summary}\n\nWhich passage is from the summarised document? "
-        "Reply with the number of the passage only.\nPassage:",
-    },
-    "zh": {
-        "intro": "下面是若干编了号的文章或其片段，之后是其中一篇文章全文的摘要。",
-        "header": "文章{number}：\n",
-        "question": "摘要如下：\n\n{summary}\n\n这段摘要属于哪一篇文章？请只回答文章的编号。\n文章：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["passage_retrieval"]
 
 
 def pool(resources: Resources) -> CandidatePool:

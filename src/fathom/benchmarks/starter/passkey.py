@@ -3,25 +3,14 @@
 LongLeader, table 3 (passkeys of 5, 100 and 1,000 digits), after the passkey test of InfiniteBench.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 from fathom.score.answers import digits
+from fathom.storage.toml import packaged_toml
 from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
 
-PROMPTS = {
-    "en": {
-        "intro": "Somewhere in the text below a passkey of {digits} digits is stated. Find it and remember it.",
-        "needle": "The passkey is {key}. Remember that {key} is the passkey.",
-        "long": "The passkey is {key}.",
-        "question": "What is the passkey stated in the text? Reply with its {digits} digits only.\nPasskey:",
-    },
-    "zh": {
-        "intro": "下面的文字中有一处写着一个{digits}位数字的口令。请找到它并记住。",
-        "needle": "口令是{key}。请记住，{key}就是口令。",
-        "long": "口令是{key}。",
-        "question": "文中写明的口令是什么？请只回答这{digits}位数字。\n口令：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["passkey"]
 
 
 def plan(draw: Draw, size: int) -> Plan:

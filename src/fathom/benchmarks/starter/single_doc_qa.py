@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from fathom.score.answers import words_score
+from fathom.storage.toml import packaged_toml
 from fathom.suites.tasks import scattered, whole_documents
 from fathom.suites.tasks.evidence import candidates_of_questions, distinct, questions_left_out
 from fathom.types import (
@@ -30,23 +31,7 @@ from fathom.types import (
 SHARE = 2 / 5  # share of the shortest length for the gold passage
 QUESTIONS = 4  # maximum number over one context
 
-PROMPTS = {
-    "en": {
-        "intro": "Below are numbered passages on many subjects. Read them, then answer a question about one of them.",
-        "header": "Passage {number}:\n",
-        "question": "Answer the following question about Passage {number} from what the passage says.\n"
-        "Question: {question}\nReply with the answer only, without explanation.\nAnswer:",
-        "closed": "Answer the following question from what you know, in as few words as possible. "
-        'If you cannot know the answer, reply with the word "unanswerable".\nQuestion: {question}\nAnswer:',
-    },
-    "zh": {
-        "intro": "下面是若干编了号的文章，内容各不相同。请阅读后回答关于其中一篇文章的问题。",
-        "header": "文章{number}：\n",
-        "question": "请根据文章{number}的内容回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
-        "closed": "请根据你所知道的回答下面的问题，用词尽量少。如果无法知道答案，请回答“无法回答”。\n"
-        "问题：{question}\n答案：",
-    },
-}
+PROMPTS: Mapping[str, Mapping[str, str]] = packaged_toml(__package__, "prompts.toml")["single_doc_qa"]
 
 UNNAMED = {
     "en": "Answer the following question from what one passage says.\nQuestion: {question}\n"

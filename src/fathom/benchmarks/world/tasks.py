@@ -38,6 +38,7 @@ from fathom.types import (
 )
 from fathom.world.dials import HEEDED, dials_of
 from fathom.world.families import FAMILIES
+from fathom.world.private import FACET, digest
 from fathom.world.types import Dials, Family, Language, Passage, Problem
 from fathom.world.wording import LETTERS
 
@@ -49,6 +50,8 @@ CLOSE = 1e-9
 SPARE = 1.02
 """Fillers of an item, as a share of the longest length."""
 JOINT = "\n\n"
+NAMED = 12
+"""Characters of the digest of a private family in rows."""
 TRIED = 64
 """Fillers of which one may fit the rest of a budget whole."""
 MARK = {"en": "[Answer]", "zh": "[答案]"}
@@ -98,6 +101,7 @@ def documents(
         code: Its secondary task.
     """
     spoken: Language = "zh" if language == "zh" else "en"
+    private = {FACET: digest()[:NAMED]} if digest() else {}
     for number in range(-(-items // len(settings))):
         made: dict[Dials, tuple[tuple[Passage, ...], Problem, list[str]]] = {}
         texts: dict[str, list[tuple[tuple[Passage, ...], Problem, Mapping[str, Any]]]] = {}
@@ -112,8 +116,9 @@ def documents(
             passages, problem, names = made[dials]
             about = {"number": turn, "chance": problem.chance, "settings": dict(chosen), "fillers": names}
             texts.setdefault(JOINT.join(map(_written, passages)), []).append((passages, problem, about))
+        draw = f"{seed}|{code}|{language}|{number}"
         for text, questions in texts.items():
-            yield _item(text, questions, language, {"code": code, "draw": f"{seed}|{code}|{language}|{number}"})
+            yield _item(text, questions, language, {"code": code, "draw": draw, **private})
 
 
 def _fillers(siblings: Iterable[Passage], language: str, longest: int, counter: Counter) -> Iterator[Document]:
@@ -343,6 +348,7 @@ def _ending(item: Item, task: SecondaryTask) -> Ending:
         "contextual_requirement": task.requirement,
         "evidence_sentences": len(question.evidence),
         **item.settings,
+        **{name: str(value) for name, value in item.document.meta.items() if name == FACET},
     }
     if task.metric == "Summary":
         facets["pass_above"] = SUMMARY_PASSES_ABOVE
@@ -379,6 +385,7 @@ def _task(family: Family[Any], task: SecondaryTask) -> Task:
         capped=True,
         lines=task.metric != "Summary",
         dials=HEEDED[task.code],
+        private=True,
     )
 
 

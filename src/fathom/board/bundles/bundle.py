@@ -101,7 +101,6 @@ class JudgedReply:
         part: Number of the run, from 0.
         judge: Name of the judge.
         key: Hash of the case (``fathom.runfile.judgements.case_key``).
-        judgement: The judgement.
     """
 
     part: int

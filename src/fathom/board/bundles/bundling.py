@@ -34,6 +34,7 @@ from fathom.score.judge import get_rubric
 from fathom.storage.versions import fathom_version
 from fathom.suites.registry import get_task
 from fathom.types import FathomError, Json, Reply
+from fathom.world.private import FACET
 
 # An address, or an absolute, home, drive or parent path.
 _PRIVATE = re.compile(
@@ -205,6 +206,11 @@ def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequen
         )
         for reply, *rows in zip(stored, *scored, strict=True)
     ]
+    if any(FACET in result.rows[0].facets for result in results):
+        raise FathomError(
+            f"{run}: its suite has names of a private family, which a bundle would show with gold answers and replies; "
+            "share `fathom report` or a board that you build from the run"
+        )
     judgements = [
         JudgedReply(number, judge.name, key, judgement)
         for judge in judged

@@ -35,7 +35,6 @@ def run_process(
 
     Args:
         command: Program and arguments.
-        seconds: Its time.
         stopping: Ends it early when it is set.
         umask: Permissions to remove from its files; -1 for those of this process.
     """

@@ -39,7 +39,6 @@ class Page:
     Attributes:
         results: The site's own results: runs, rows files and bundles.
         models: A file of facts about models, see ``fathom.board.model_facts``.
-        title: Title of the site.
         published: Whether published results are shown.
     """
 

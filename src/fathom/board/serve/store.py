@@ -78,9 +78,6 @@ class Decision:
         decided: Time, in UTC.
         decided_by: Who decided.
         action: The chosen state, or ``undone``.
-        before: State of the submission before.
-        after: State after.
-        reason: Reason.
     """
 
     number: int
@@ -211,11 +208,7 @@ class Store(Database):
         return alike
 
     def alike(self, of: Sequence[Submission]) -> dict[str, list[Alike]]:
-        """Submissions with the same replies or name as others, by id.
-
-        Args:
-            of: The submissions.
-        """
+        """Submissions with the same replies or name as others, by id."""
         ids = {submission.id for submission in of}
         with clear_errors(), self.reading.connect() as connection:
             pairs = connection.execute(select(likenesses)).all()
@@ -283,11 +276,8 @@ class Store(Database):
         decisions delete them.
 
         Args:
-            id: The submission.
             before: Allowed present states.
             after: The new state.
-            by: Who decides.
-            reason: Reason.
 
         Returns:
             Whether its state was one of ``before``; otherwise nothing is changed.
@@ -304,10 +294,8 @@ class Store(Database):
         """Undoes the last decision on a submission, which restores its state before it.
 
         Args:
-            id: The submission.
             number: The decision, so that only one of two simultaneous calls undoes it.
             by: Who undoes it.
-            reason: Reason.
 
         Returns:
             Whether that was the last decision; otherwise nothing is changed.

@@ -342,7 +342,6 @@ async def receive_bundle(request: Request, path: Path, limits: Limits) -> tuple[
 
     Args:
         request: Its body is the bundle.
-        path: The file.
         limits: Maximum size and times.
 
     Returns:
@@ -380,7 +379,6 @@ async def receive_json(request: Request, limits: Limits) -> dict[str, Json]:
     """The body of a request, a JSON object; empty without a body.
 
     Args:
-        request: The request.
         limits: Time for receiving it.
 
     Raises:

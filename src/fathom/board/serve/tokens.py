@@ -36,7 +36,6 @@ class Token:
     """Facts about a token; only its holder knows the token itself.
 
     Attributes:
-        name: Name of its holder.
         role: ``submit`` or ``moderate``.
         made: Time of creation, in UTC.
         expires: Time of expiry, in UTC.
@@ -67,7 +66,6 @@ def make_token(store: Store, name: str, role: str, days: float = TOKEN_DAYS) -> 
     """Makes a token and returns it; only its hash is stored.
 
     Args:
-        store: The store.
         name: Letters, digits and ``._@-``, 64 at most.
         role: ``submit`` or ``moderate``.
         days: Its validity.

@@ -226,20 +226,30 @@ def analyze_position(options: PositionOptions) -> "list[analysis.PositionPoint |
     return [*points, *position_contrasts(frame, seed=options.seed)]
 
 
+class SurvivalOptions(Study):
+    _: KW_ONLY
+    price_of: Annotated[
+        str | None,
+        opt("Dollars of the recorded tokens at this model's prices; default: what was recorded.", metavar="MODEL"),
+    ] = None
+
+
 @study(
-    Study,
+    SurvivalOptions,
     printing(
         "no question of these rows is about a fact: build `memory`, or transcripts with `fathom data transcripts`"
     ),
 )
-def analyze_survival(options: Study) -> "list[analysis.Survival | analysis.SurvivalPoint]":
+def analyze_survival(options: SurvivalOptions) -> "list[analysis.Survival | analysis.SurvivalPoint]":
     """What survives compaction: facts still answered rightly, by age, kind and number of compactions, and the cost.
 
     First the systems, the best first, then the points of their curves.
     """
-    from fathom.analysis import survival, survivors
+    from fathom.analysis import at_prices_of, survival, survivors
 
     frame = study_rows(options)
+    if options.price_of:
+        frame = at_prices_of(frame, options.price_of)
     return [*survivors(frame, seed=options.seed), *survival(frame, seed=options.seed)]
 
 
@@ -416,6 +426,31 @@ def analyze_thinking(options: ThinkingOptions) -> "list[analysis.ThinkingGain]":
     from fathom.analysis import thinking_gain
 
     return thinking_gain(study_rows(options), by=options.by or ("overall",), seed=options.seed)
+
+
+class RulesOptions(Study):
+    _: KW_ONLY
+    by: Dimensions = unset
+
+
+@study(
+    RulesOptions,
+    printing(
+        "no reply of these runs has a score by a released code too; rows files have one rule, so name run folders"
+    ),
+)
+def analyze_rules(options: RulesOptions) -> "list[analysis.RuleGap]":
+    """Both rules: scores under fathom's own and the released code's, by group, and what is lost to format."""
+    from fathom.analysis.breakdown import not_there
+    from fathom.analysis.rules import BY, rule_gaps
+    from fathom.commands.analyze.rules import under_both
+
+    left = known_removed(options).left
+    rows = under_both(left, paths_of(options.sources), options.judge, options.unanswered, options.tell)
+    gaps = rule_gaps(rows, by=options.by or BY, seed=options.seed)
+    if options.by and not gaps and len(rows.strict):
+        raise not_there(options.by[0], rows.strict)
+    return gaps
 
 
 class DialsOptions(Study):

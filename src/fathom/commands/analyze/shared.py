@@ -169,7 +169,6 @@ class StudyCommand:
     """A study on the command line, as ``fathom.options.line`` makes a command of it.
 
     Attributes:
-        function: The study as a function of its options.
         main: Does it with the options of a command line, and prints the results.
         summary: Its line in the help of ``fathom analyze``.
     """

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from fathom.commands.forms import form_of
 from fathom.commands.shared import Json
 from fathom.options.declare import arg, command, opt, unset
 from fathom.options.values import MaybePath
@@ -27,6 +28,8 @@ def board_diff(options: DiffOptions) -> "Changes":
     from fathom.options.terminal import as_json
     from fathom.storage.atomic import whole_file
 
+    if options.out is not None:
+        form_of(options.out, {".json": "json"}, "a list of changes", default="json")
     changed = changes(read_snapshot(Path(options.old)), read_snapshot(Path(options.new)))
     if options.out is not None:
         with whole_file(options.out) as stream:

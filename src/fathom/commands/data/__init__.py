@@ -1,4 +1,4 @@
-"""Fetch and verify public data sets of suites; write transcripts as texts."""
+"""Fetch and verify public data sets; write transcripts as texts; private families of the suite world."""
 
-NAMES = ("fetch", "verify", "transcripts")
+NAMES = ("fetch", "verify", "transcripts", "family")
 """The commands, in the order of the help."""

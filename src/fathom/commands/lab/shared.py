@@ -65,8 +65,6 @@ def method_of(name: str, options: Sizes, **given: Any) -> "Method":
     """The method with the values that the command has and those that follow from them.
 
     Args:
-        name: Its name.
-        options: Options that all have.
         given: Values of further options; None leaves one out.
 
     Raises:

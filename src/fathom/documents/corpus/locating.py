@@ -38,7 +38,6 @@ class Folded:
     """A folded text, and where its pieces of another length were.
 
     Attributes:
-        text: The folded text.
         starts: Offsets of these pieces in it.
         ends: Offsets of their ends in it.
         origins: Offsets of the pieces in the original text.

@@ -1,5 +1,6 @@
 """Reads questions of one's own from a table and attaches them to documents."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,9 @@ from fathom.storage.foreign import read_regular
 from fathom.types import Document, FathomError, Json, Question
 
 NEEDED = ("document", "question", "answer")
-OPTIONAL = ("evidence", "kind", "drafted", "page", "checked", "wrong")
+SPENT = ("session_tokens", "session_dollars")
+"""What the conversation of a document took; see ``fathom data transcripts``."""
+OPTIONAL = ("evidence", "kind", "drafted", "page", "checked", "wrong", *SPENT)
 UNICODE_TEXT = ".txt"  # a table with tabs, as Excel saves it
 SHOWN = 40  # problems shown in an error message
 QUOTED = 60  # characters of a question or a quotation in a message
@@ -250,6 +253,15 @@ def _question(
         wrong += (_not_there(documents[id], quotation) for quotation in missing)
     spans = {span for span in places.values() if span is not None}
     meta: dict[str, Json] = {name: str(cells[name]) for name in ("kind", "drafted") if cells.get(name)}
+    for name in SPENT:
+        cell = "" if cells.get(name) is None else str(cells[name]).strip()
+        if cell and cell.casefold() not in _MISSING:
+            try:
+                meta[name] = amount = float(cell)
+            except ValueError:
+                amount = -1.0
+            if not 0 <= amount < math.inf:
+                wrong.append(f"{name} is {cell!r}; expected a number from 0, as 1200 or 0.05")
     if cells.get("wrong") and (values := _listed(cells["wrong"], "wrong", wrong)):
         meta["wrong"] = list(values)
     return (id, Question(text, answers, tuple(sorted(spans)), meta)), wrong

@@ -7,11 +7,12 @@ A repeated sentence is the simplest filler. In LongLeader (section 4), the conte
 unrelated to the key. The sentences are our own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from uuid import UUID
 
 from fathom.documents.corpus.text import document_id
+from fathom.storage.toml import packaged_toml
 from fathom.types import Document
 
 WIDTH = 80
@@ -20,48 +21,7 @@ SENTENCES = {
     "en": "The road runs along the river, and the river runs down to the sea.",
     "zh": "路沿着河走，河向着海流。",
 }
-NEUTRAL = {
-    "en": (
-        "This part of the text is only here to fill the page.",
-        "It could be left out, and nothing would be missed.",
-        "What matters is said elsewhere, if it is said at all.",
-        "Here one sentence follows another, as they tend to do.",
-        "Whoever reads on will come to the end of it in time.",
-        "No more is meant by these words than that they stand here.",
-        "Some texts are long, some are short, and this one goes on.",
-        "There is little to add to that, and so little is added.",
-        "The next sentence says no more than the one before it.",
-        "It is an ordinary paragraph, and it makes no claim.",
-        "A reader may pass over these lines without any loss.",
-        "They were put down in no particular order.",
-        "Nothing depends on them, and they depend on nothing.",
-        "So it goes on for a while, quietly and without haste.",
-        "Then, as might be expected, there is a little more of it.",
-        "That is all that there is to say at this point.",
-        "Words like these can be found in many places.",
-        "They take up room, which is what they are for.",
-    ),
-    "zh": (
-        "这一段文字只是用来填满篇幅的。",
-        "把它略去也不会少了什么。",
-        "要紧的话若是有，也写在别处。",
-        "这里不过是一句接着一句写下去。",
-        "读的人慢慢读，总会读到末尾。",
-        "这些话摆在这里，并没有别的意思。",
-        "文章有长有短，这一篇还要继续。",
-        "关于这一点没有多少可以补充，也就不多补充了。",
-        "下一句说的并不比上一句更多。",
-        "这是很平常的一段，没有提出什么主张。",
-        "略过这几行，对读者没有损失。",
-        "这些句子没有按什么特别的次序排列。",
-        "没有什么要靠它们，它们也不靠什么。",
-        "就这样平平静静地再写上一会儿。",
-        "接下来，不出所料，还有一点类似的话。",
-        "说到这里，也就是这些了。",
-        "这样的话在许多地方都可以看到。",
-        "它们占着地方，用处也就在这里。",
-    ),
-}
+NEUTRAL: Mapping[str, Sequence[str]] = packaged_toml(__package__, "neutral.toml")
 """Sentences without names, numbers or events; our own."""
 
 
@@ -92,7 +52,6 @@ def neutral_document(count: int, language: str = "en") -> Document:
 
     Args:
         count: Number of paragraphs; a smaller document is a prefix of a larger one.
-        language: Its language.
     """
     rng, sentences = Random(f"neutral|{language}"), NEUTRAL[language]
     between = "" if language == "zh" else " "

@@ -129,7 +129,6 @@ class Sheet:
     """A visible sheet of a workbook.
 
     Attributes:
-        name: Its name.
         rows: Its cells as texts, from its first row on; "" for empty ones.
     """
 

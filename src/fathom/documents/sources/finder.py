@@ -45,6 +45,7 @@ SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 _SHARD = re.compile(r"[-_]\d+-of-\d+$")
 _BRANCH = re.compile(r"[-_](?:main|master)$")  # of folders in archives that GitHub makes
 _SPLIT = re.compile(rf"(?:(.+)_)?({'|'.join(SPLITS)})")
+EQUAL = "equal to an earlier one, which is used once"
 LISTED = 10  # problems listed in an error, and rows of each
 
 
@@ -197,7 +198,10 @@ class _SourceReader:
                 for reason in left_out if isinstance(left_out, list) else ():
                     problems.append(Problem(str(file), record.line, str(reason)))
                 cleaned = replace(document, meta={k: v for k, v in document.meta.items() if k != LEFT_OUT})
-                self.documents.setdefault(document.id, []).append(cleaned)
+                same = self.documents.setdefault(document.id, [])
+                if same and replace(cleaned, source=same[0].source) == same[0]:
+                    unwanted[EQUAL] = unwanted.get(EQUAL, 0) + 1
+                same.append(cleaned)
         if rows:
             self.files.append(file)
         else:

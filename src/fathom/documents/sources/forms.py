@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.documents.corpus.records import BadRowError, Fields, make_document
-from fathom.documents.corpus.text import normalise
+from fathom.documents.corpus.text import document_id, normalise
 from fathom.documents.sources.source import Shape
 from fathom.types import Document, Json, Question
 
@@ -24,9 +24,6 @@ class PassedOverError(BadRowError):
 
 def from_fields(record: Mapping[str, object], where: str, names: Fields) -> Document:
     """A document from a record whose parts are in separate fields.
-
-    Args:
-        where: The source to record.
 
     Returns:
         The document; its language is "" if the record has none.
@@ -80,6 +77,20 @@ def from_parts(
         questions=tuple(replace(question, meta=metas[question.text]) for question in made.questions),
         passages=tuple((start, end) for start, end in passages if start < end),
     )
+
+
+def published_record(
+    text: str, where: str, key: str, meta: Mapping[str, Json], passages: Iterable[tuple[int, int]] = ()
+) -> Document:
+    """A record of a benchmark as a document, with its text unchanged.
+
+    Args:
+        where: The source to record.
+        key: What distinguishes records with the same text: they are different documents.
+        meta: What the record has besides its text.
+        passages: See ``Document``.
+    """
+    return Document(document_id(f"{key}\n\n{text}"), text, where, "en", meta=meta, passages=tuple(passages))
 
 
 def one_each(questions: Iterable[Question]) -> tuple[Question, ...]:

@@ -1,10 +1,11 @@
 """The declaration of a data source: a public data set, its location, and how its records are read."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fathom.documents.records import Fault, Record
+from fathom.storage.toml import packaged_toml
 from fathom.types import Document
 
 ROW = "row"
@@ -108,3 +109,32 @@ class Source:
     texts: bool = False
     every_split: bool = False
     folder: str = ""
+
+
+def packaged_sources(
+    package: str,
+    shapes: Mapping[str, tuple[Shape, ...]],
+    *,
+    files: tuple[HubFile, ...] = (),
+    vague: tuple[str, ...] = (),
+) -> tuple[Source, ...]:
+    """The data sets of ``sources.toml`` beside the modules of a package of fathom.
+
+    An entry has the attributes of a ``Source`` under its name, a file as ``{ path, sha256 }``; one without a data set
+    on the hub has neither data set, revision nor files.
+
+    Args:
+        package: ``__package__`` of the module that declares them.
+        shapes: Known forms of the records of each, by name.
+        files: See ``Source``; given where they follow from code and are not in the file.
+        vague: Likewise.
+    """
+    table = packaged_toml(package, "sources.toml")
+    sources = (_source(name, forms, **table[name]) for name, forms in shapes.items())
+    return tuple(replace(source, files=files or source.files, vague=vague or source.vague) for source in sources)
+
+
+def _source(name: str, shapes: tuple[Shape, ...], files: Sequence[Mapping[str, str]] = (), **entry: Any) -> Source:
+    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    located: dict[str, Any] = {"dataset": "", "revision": "", "files": tuple(HubFile(**file) for file in files)}
+    return Source(name=name, shapes=shapes, **(located | fields))

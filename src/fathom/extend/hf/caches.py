@@ -266,7 +266,6 @@ def after_context(query: Any, key: Any, mask: Any) -> Any:
     Args:
         query: Shape (batch, heads, queries, size).
         key: Shape (batch, key heads, keys, size).
-        mask: The mask of the text.
     """
     tokens, stored = query.shape[2], key.shape[2]
     if not 1 < tokens < stored:

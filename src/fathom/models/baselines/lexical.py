@@ -400,7 +400,6 @@ def extract(question: str, best: Sequence[str], language: str) -> str | None:
     """The most likely short answer.
 
     Args:
-        question: The question.
         best: Sentences, the best one first.
         language: ``en`` or ``zh``.
 

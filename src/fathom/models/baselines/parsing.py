@@ -56,7 +56,6 @@ class ParsedPrompt:
     """A parsed prompt.
 
     Attributes:
-        kind: The kind of the answer.
         context: The text before the question.
         question: The question without its instructions; the summary if the passage of a summary is asked for.
         language: ``en`` or ``zh``.

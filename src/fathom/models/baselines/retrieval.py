@@ -51,8 +51,6 @@ def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> li
     Pairs distinguish "the key A" from "A is the value", and act as words in Chinese.
 
     Args:
-        query: The query.
-        texts: The texts to rank.
         background: Other texts of the same kind that only contribute word frequencies.
 
     Returns:

@@ -65,7 +65,6 @@ class Panel:
         """Show a run while it goes on.
 
         Args:
-            folder: Its folder.
             connections: Requests in flight at once.
         """
         ended, went_well = threading.Event(), False

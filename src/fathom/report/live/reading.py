@@ -164,7 +164,6 @@ def read_live(folder: Path, seconds: float) -> tuple[Live | None, tuple[str, ...
     used.
 
     Args:
-        folder: The run folder.
         seconds: Time for scoring.
     """
     try:

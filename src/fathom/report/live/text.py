@@ -30,7 +30,6 @@ def result_lines(results: Results, system: System, width: int) -> list[str]:
 
     Args:
         results: What was measured.
-        system: The model.
         width: Columns of the terminal.
     """
     task = results.with_mean[-1]

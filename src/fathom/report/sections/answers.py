@@ -214,7 +214,6 @@ def answers_charts(
     """Accuracy, validity and copying of one task against length, as headings and charts.
 
     Args:
-        points: Points of one task.
         systems: All systems of the report, in the order of their colours.
         size: Plotting area in pixels.
         legend: See :func:`fathom.report.curves.curve_chart`.

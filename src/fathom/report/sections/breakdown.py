@@ -213,7 +213,6 @@ def group_map(measured: ByQuestion, dimension: str, *, titled: bool = False) -> 
 
     Args:
         measured: What was measured over questions.
-        dimension: The dimension of the groups.
         titled: Whether the chart has a title.
 
     Returns:

@@ -85,7 +85,6 @@ def position_lines(
     """Score by depth with intervals, one line per length, for one system on one task.
 
     Args:
-        points: Points of one system and one task.
         lengths: All lengths of the report, which determine the colours.
         size: Plotting area in pixels.
         title: A heading, "" for none.
@@ -381,8 +380,6 @@ def line_figures(system: System, tasks: Mapping[str, Sequence[PositionPoint]], l
     """The lines of one model for the page, one figure per task.
 
     Args:
-        system: The model.
-        tasks: Its points by task.
         lengths: All lengths of the report, which determine the colours.
     """
     return [

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from fathom.analysis.faulty_items import WithAndWithout, faulty_items, with_and_without
-from fathom.analysis.published import PublishedAndGenerated, published_and_generated, published_twins
+from fathom.analysis.published import PublishedAndGenerated, published_and_generated, published_twins, record_tasks
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.results import Measurement, Results, System, system_of
 from fathom.report.section import Section
 from fathom.report.table import Cell, Column, Fields, Table, count_cell, table_of
+from fathom.report.words import ABSENT
 from fathom.stats.intervals import Interval
 from fathom.stats.ranks import with_adjusted
 from fathom.types.choices import ALPHA
@@ -19,6 +20,8 @@ ABOUT = (
     "minus generated, is in percentage points and not paired: what knowing the records brings, or their form, or "
     "easier items."
 )
+NAMED = 3
+"""Models that a sentence names."""
 ABOUT_FAULTY = "Mean scores in percent over all replies, and over those to items that are not known to be faulty."
 BESIDE = Measurement(
     "published",
@@ -119,6 +122,30 @@ def _finding(results: Results) -> str:
     marked = sum(result.faulty for result in results[FAULTY])
     faulty = f"{words.several(marked, 'reply', 'replies')} to items known to be faulty." if marked else ""
     return " ".join(filter(None, (same if results[BESIDE] else "", faulty)))
+
+
+def sentence_on_forms(results: Results) -> str:
+    """That the score is over generated tasks and published records alike, and the mean of each; "" if it is not."""
+    if not results[BESIDE]:
+        return ""
+    records = record_tasks()
+    forms = [[task for task in results.tasks if (task in records) == published] for published in (False, True)]
+    means = [
+        f"generated alone {generated}, published alone {published}{results.of_system(system)}"
+        for system in results.systems[:NAMED]
+        if ABSENT not in (pair := [_mean_over(results, system, tasks) for tasks in forms])
+        for generated, published in [pair]
+    ]
+    both = f"{words.several(len(forms[0]), 'generated task')} and {words.several(len(forms[1]), 'task')}"
+    first = f"The score is over {both} of published records, which models may know"
+    return ": ".join(filter(None, (first, "; ".join(means)))) + "."
+
+
+def _mean_over(results: Results, system: System, tasks: Sequence[str]) -> str:
+    """The mean of the average scores of some tasks in percent; a dash if one has none."""
+    scores = [results.average.get((system, task)) for task in tasks]
+    means = [score.mean for score in scores if score is not None and score.mean is not None]
+    return words.percent(sum(means) / len(means) if len(means) == len(tasks) else None)
 
 
 SECTION = Section(

@@ -71,7 +71,9 @@ def _points(part: Estimate | None) -> Cell:
 def _recovered(result: Recovery | DepthRecovery) -> Cell:
     if result.recovery is None:
         return Cell(note=f"{UNDEFINED.capitalize()}{'' if isinstance(result, Recovery) else ', or of too few items'}")
-    return Cell(words.percent(result.recovery.value), words.bounds(result.recovery.interval))
+    doubt = result.doubt if isinstance(result, Recovery) else ""
+    note = f"{doubt.capitalize()}: this share says little about reading" if doubt else ""
+    return Cell(words.percent(result.recovery.value), words.bounds(result.recovery.interval), note=note)
 
 
 def _share(result: Recovery, *, kind: str) -> Cell:

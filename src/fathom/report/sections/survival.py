@@ -1,11 +1,16 @@
 """The section on facts of conversations: how many survive, by age, kind and number of compactions."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from fathom.analysis import CurvePoint, Survival, SurvivalPoint, survival
+from fathom.analysis.survival import amounts, priced
 from fathom.printing import printable, several
 from fathom.report import parts, words
-from fathom.report.charts import LayerChart, Numbers, Size
+from fathom.report.charts import LayerChart, Line, Numbers, Size
+from fathom.report.colours import MUTED
 from fathom.report.curves import curve_chart
 from fathom.report.drawing import interval_lines, length_axis, score_axis, series_of
 from fathom.report.results import Measurement, Results, System, grouped, system_of
@@ -13,7 +18,7 @@ from fathom.report.section import Chart, Panels, Section
 from fathom.report.table import Cell, Column, Fields, Table, table_of
 from fathom.report.tally import rank_of
 
-SURVIVAL = Measurement("survival", lambda rows, _: survival(rows.scored, seed=rows.seed))
+SURVIVAL = Measurement("survival", lambda rows, _: survival(rows.scored, seed=rows.seed), finish=priced)
 ABOUT = (
     "Facts of conversations that are still answered rightly at their end, in percent with 95% intervals over "
     "conversations. Age is the number of tokens between a fact and the question. A compaction is a step in which a "
@@ -22,9 +27,21 @@ ABOUT = (
 ABOUT_SYSTEMS = (
     "Systems by the share of facts that they still answer rightly. Ranks hold for all systems together, and so do the "
     "intervals of the differences to the first one. Kept is the share of facts that each compaction keeps, with an "
-    "interval from 40 conversations on. Tokens and dollars are those of one question, over all requests."
+    "interval from 20 conversations on."
 )
-FIGURES = "Share of facts answered rightly, in percent with 95% intervals."
+ABOUT_PRICES = (
+    "Tokens and dollars are means of one question, over all its requests. On the frontier are systems than which no "
+    "other one, asked as many questions, is right as often for fewer dollars (tokens where nothing was paid), or more "
+    "often for as few, by point estimates."
+)
+ABOUT_SESSIONS = (
+    "Session tokens and dollars are means of what the transcribed conversations record of their own requests, without "
+    "those that wrote summaries where the program does not record them; a dash where no usage or price is known."
+)
+FIGURES = (
+    "Share of facts answered rightly, in percent with 95% intervals. Dashed steps join the systems on the frontier of "
+    "right answers and dollars, or tokens."
+)
 TITLES = {"age": "By age", "kind": "By kind", "compactions": "By number of compactions"}
 
 
@@ -90,24 +107,71 @@ FIELDS: Fields[Survival] = (
         Column("Compactions", help="Mean over facts"),
         lambda system: Cell(words.ABSENT if system.compactions is None else f"{system.compactions:.1f}"),
     ),
-    (Column("Tokens in"), lambda system: Cell(words.count(system.tokens_in and round(system.tokens_in)))),
-    (Column("Tokens out"), lambda system: Cell(words.count(system.tokens_out and round(system.tokens_out)))),
-    (Column("Dollars"), lambda system: Cell(words.ABSENT if system.cost is None else f"{system.cost:.4f}")),
 )
+SESSIONS: Fields[Survival] = (
+    (Column("Session tokens"), lambda system: Cell(words.count(system.session_tokens))),
+    (Column("Session dollars"), lambda system: Cell(dollars(system.session_cost))),
+)
+PRICES: Fields[Survival | SurvivalPoint] = (
+    (Column("Tokens in"), lambda system: Cell(words.count(system.tokens_in))),
+    (Column("Tokens out"), lambda system: Cell(words.count(system.tokens_out))),
+    (Column("Dollars"), lambda system: Cell(dollars(system.cost))),
+    (
+        Column("Frontier", number=False, help="Of right answers and dollars, or tokens"),
+        lambda system: Cell() if system.frontier is None else Cell("yes" if system.frontier else "no"),
+    ),
+)
+
+
+def dollars(cost: float | None) -> str:
+    """What a question costs: "0.0123", or "0.000045" for small sums."""
+    return words.ABSENT if cost is None else f"{cost:.4f}" if cost >= 0.001 or not cost else f"{cost:.6f}"
+
+
+def price_tables(points: Sequence[SurvivalPoint]) -> list[Table]:
+    """One table of what systems take beside what is right, the best first; none without tokens and dollars."""
+    own = sorted((point for point in points if point.by == "all"), key=lambda point: -point.score)
+    if not any(point.cost or point.tokens_in for point in own):
+        return []
+    fields: Fields[SurvivalPoint] = (
+        (Column("System", number=False), lambda point: Cell(system_of(point).name)),
+        (Column("Right"), lambda point: Cell(words.percent(point.score), words.bounds(point.interval))),
+        *PRICES,
+    )
+    return [
+        replace(
+            table_of("survival-prices", "Right answers and their price", fields, own, denominator="scored"),
+            section="survival",
+            about=f"{ABOUT_PRICES}{unpriced(own)}",
+        )
+    ]
+
+
+def unpriced(systems: Sequence[Survival | SurvivalPoint]) -> str:
+    """A sentence on systems without a known price, "" if there is none."""
+    lacking = [system_of(system).name for system in systems if system.cost is None]
+    if not lacking:
+        return ""
+    return f" No price is known of {words.listed(lacking)}: `fathom analyze survival --price-of MODEL` takes a model's."
 
 
 def systems_tables(systems: Sequence[Survival]) -> list[Table]:
     """One table of systems, the best first."""
     asked = several(systems[0].questions, "question")
-    about = f"{ABOUT_SYSTEMS} {asked} in {several(systems[0].clusters, 'conversation')}."
-    return [table_of("survival-systems", "Systems", FIELDS, systems, about=about, denominator="scored")]
+    about = (
+        f"{ABOUT_SYSTEMS} {ABOUT_PRICES} {asked} in {several(systems[0].clusters, 'conversation')}.{unpriced(systems)}"
+    )
+    fields: Fields[Survival] = (*FIELDS, *PRICES)
+    if any(system.session_tokens is not None for system in systems):
+        fields, about = (*fields, *SESSIONS), f"{about} {ABOUT_SESSIONS}"
+    return [table_of("survival-systems", "Systems", fields, systems, about=about, denominator="scored")]
 
 
 # Figures
 
 
 def _charts(results: Results, size: Size, legend: int, titled: bool) -> list[tuple[str, LayerChart]]:
-    """Share of facts by age, by number of compactions, and against the tokens that a question takes."""
+    """Share of facts by age, by number of compactions, and against what a question takes."""
     own = [point for point in results[SURVIVAL] if system_of(point) in results.systems]
     by = grouped(own, lambda point: point.by)
     charts = []
@@ -127,12 +191,29 @@ def _charts(results: Results, size: Size, legend: int, titled: bool) -> list[tup
         )  # fmt: skip
         at = [(point, 1 + (point.low + point.high) / 2) for point in compacted]
         charts.append((heading, _lines(at, axis, results.systems, size, legend, heading if titled else "")))
-    known = [(point, point.tokens_in) for point in by.get("all", ()) if point.tokens_in]
-    if known:
-        heading = "Against the prompt tokens of a question"
-        axis = length_axis([max(1, round(tokens)) for _, tokens in known], size)
-        charts.append((heading, _lines(known, axis, results.systems, size, legend, heading if titled else "")))
+    own = by.get("all", [])
+    if any(point.cost for point in own):
+        heading, used = "Against the dollars of a question", [(point, point.cost) for point in own if point.cost]
+        axis = _dollar_axis([at for _, at in used])
+    else:
+        heading = "Against the tokens of a question"
+        used = [(point, at) for point, at in zip(own, amounts(own), strict=True) if at]
+        axis = length_axis([max(1, round(at)) for _, at in used], size)
+    if used:
+        charts.append((heading, _lines(used, axis, results.systems, size, legend, heading if titled else "")))
     return charts
+
+
+def _dollar_axis(values: Sequence[float]) -> Numbers:
+    """Dollars on a logarithmic scale, labelled at powers of ten, and between them."""
+    low, high = min(values) / 1.3, max(values) * 1.3
+    ticks = [
+        (at, f"${at:.10f}".rstrip("0").rstrip("."))
+        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for at in (factor * 10.0**power for factor in ((1, 3) if high < 100 * low else (1,)))
+        if low <= at <= high
+    ]
+    return Numbers(low=low, high=high, ticks=ticks, log=True, marks=True, title="Dollars")
 
 
 def _of_age(point: SurvivalPoint) -> CurvePoint:
@@ -171,13 +252,26 @@ def _lines(
         for point, at in sorted(points, key=lambda placed: placed[1])
     ]
     return LayerChart(
-        layers=interval_lines(records),
+        layers=[*_frontier([(point, at) for point, at in points if point.by == "all"]), *interval_lines(records)],
         size=size,
         x=axis,
         y=score_axis(),
         series=series_of([system.name for system in systems], columns=max(0, legend), dashed=True),
         title=title,
     )
+
+
+def _frontier(points: Sequence[tuple[SurvivalPoint, float]]) -> list[Line]:
+    """The steps of the highest score for a price, through the systems on the frontier, as ``priced`` compares them."""
+    on_it = [(point, at) for point, at in points if point.frontier]
+    lines = []
+    for own in grouped(on_it, lambda placed: (placed[0].questions, placed[0].clusters)).values():
+        ends = sorted((at, point.score) for point, at in own)
+        corners = [corner for (_, score), (at, higher) in pairwise(ends) for corner in ((at, score), (at, higher))]
+        records = [{"at": at, "mean": score} for at, score in [*ends[:1], *corners]]
+        if corners:
+            lines.append(Line(records=records, x="at", y="mean", colour=MUTED.light, width=1, dash=(4, 3)))
+    return lines
 
 
 PANELS = Panels(charts=_charts, label="Facts answered rightly", text=FIGURES, shared=True)
@@ -203,7 +297,7 @@ SECTION = Section(
     name="survival",
     title="Facts of conversations",
     finding=_finding,
-    tables=lambda results: survival_tables(results[SURVIVAL], results.systems),
+    tables=lambda results: [*price_tables(results[SURVIVAL]), *survival_tables(results[SURVIVAL], results.systems)],
     page=lambda results, tables: [*PANELS.page(results), *parts.table_parts(tables)],
     measurements=(SURVIVAL,),
     charts=(

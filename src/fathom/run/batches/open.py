@@ -66,7 +66,6 @@ def check_tasks(tasks: Iterable[str], mode: RequestModes) -> None:
 
     Args:
         tasks: Their names.
-        mode: Their request modes.
 
     Raises:
         FathomError: One of them sends two requests for a sample.
@@ -91,7 +90,6 @@ def check_none_waits(folder: Path, file: str = FILE) -> None:
     """Check that no batch of a run is under way, for processes that send plain requests.
 
     Args:
-        folder: The run folder.
         file: Name of the file of the batches.
 
     Raises:
@@ -197,7 +195,6 @@ async def send_in_batches(
 
     Args:
         asking: What is asked, and who keeps the replies.
-        folder: The folder of the replies.
         recording: Makes requests and reads replies.
         file: Name of the file of the batches.
         retry: When failed requests are repeated.

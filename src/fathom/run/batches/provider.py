@@ -26,8 +26,6 @@ class Sent:
 
     Attributes:
         path: Path of its address, as ``/v1/chat/completions``.
-        body: Its body.
-        headers: Its headers.
     """
 
     path: str
@@ -118,7 +116,6 @@ class Provider(Protocol):
         """Look for a batch of which it is not known whether the provider got it.
 
         Args:
-            batch: The batch.
             known: Names of other batches of the run.
 
         Returns:

@@ -65,7 +65,6 @@ async def append(stream: BinaryIO, parts: AsyncIterable[bytes], start: int) -> N
     """Write one download at the end of a file; what an earlier attempt has left of it is overwritten.
 
     Args:
-        stream: The file.
         parts: The download in pieces.
         start: Where it begins.
 
@@ -100,7 +99,6 @@ async def find_lines(stream: BinaryIO, batch: Batch, provider: Provider) -> Resu
 
     Args:
         stream: The file of results.
-        batch: The batch.
         provider: Reads lines.
     """
     stream.seek(0)

@@ -56,7 +56,6 @@ class UnsentRequest:
 
     Attributes:
         batched: What it asks for.
-        prompt: Its prompt.
         call: Its other parameters.
     """
 
@@ -99,7 +98,6 @@ class Asking(Protocol):
         """Keep the reply to a request.
 
         Args:
-            asked: The request.
             outcome: What a plain run would make of its result, for the parameters of the request.
             tries: How often it was sent.
 

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from fathom.run.bisect.outcomes import (
-    KINDS,
     LEAST_NATS,
     SIDES,
     Answer,
@@ -106,11 +105,6 @@ def by_length(items: Sequence[Item]) -> Mapping[int, list[Item]]:
     for item in items:
         parted[item.length].append(item)
     return dict(sorted(parted.items()))
-
-
-def strongest(evidence: Mapping[Kind, float]) -> Kind:
-    """The kind of difference with the most evidence."""
-    return max(KINDS, key=lambda kind: evidence[kind])
 
 
 def _log_mean(logs: Sequence[float]) -> float:

@@ -185,7 +185,6 @@ class FirstDifference:
     """The first token that differs between replies to one prompt.
 
     Attributes:
-        length: Tokens of the prompt.
         draw: Its number.
         token: Number of the token in the reply, from 1; of characters where the server gives no tokens.
         before: The end of the text that both have.

@@ -41,7 +41,6 @@ def prompt_of(seed: int, ask: Ask, tokenizer: Tokenizer, drawn: str = "") -> str
 
     Args:
         seed: Of the code words.
-        ask: The request.
         tokenizer: Counts tokens.
         drawn: Drawn for a comparison; decides the numbers in front, not the code words.
     """

@@ -91,7 +91,6 @@ class CaseModel:
     """A model that is asked about cases, and the folder that keeps its replies.
 
     Attributes:
-        folder: The folder.
         asked: How the model is asked.
         settings: Limits, retries, and whether requests are sent in batches.
         tokenizer: Name of the tokenizer in which windows of baselines are counted.
@@ -251,7 +250,6 @@ def check_plan(
     Args:
         work: What asks, for messages.
         model: Name of the model.
-        settings: The limits.
         spent: What was used so far.
         tokens_in: Prompt tokens that are needed.
         cost_least: Their price; None if it is unknown.

@@ -24,7 +24,6 @@ class Hunt:
     """A prompt with three code words.
 
     Attributes:
-        prompt: The prompt.
         words: The code words at the beginning, in the middle and at the end.
         tokens: Tokens of the prompt, by the tokenizer that it was made with.
     """
@@ -60,7 +59,6 @@ def draw_words(rng: Random, count: int) -> tuple[str, ...]:
     """Different code words, of syllables.
 
     Args:
-        rng: Draws them.
         count: Their number.
     """
     words: list[str] = []

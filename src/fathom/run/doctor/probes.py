@@ -42,7 +42,6 @@ class Prober:
         reasons: Whether a reply held reasoning.
         requests: Number of requests so far.
         tokens_in: Tokens of their prompts.
-        replies: All replies.
         counted: The reply to ``COUNTING``, which the output cap ended.
     """
 

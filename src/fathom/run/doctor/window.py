@@ -127,7 +127,6 @@ async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[
     """Send prompts of growing size, and say what they show of token counts, tokenizer, window and truncation.
 
     Args:
-        prober: Sends them.
         tiny: The reply to ``TINY_PROMPT``.
         known: What is known of the window.
         rng: Draws code words.
@@ -197,7 +196,6 @@ def sizes(window: int | None, cap: int, budget: int | None = BUDGET) -> tuple[in
 
     Args:
         window: The window to test; None if unknown.
-        cap: Tokens for the reply.
         budget: Tokens of all prompts; None for no limit.
     """
     top = window or budget or BUDGET
@@ -272,7 +270,6 @@ def limit_in(message: str, least: int, most: int) -> int | None:
     """The window that an error message names: the smallest number that the replies so far allow.
 
     Args:
-        message: The error.
         least: Tokens of a prompt that was accepted.
         most: Tokens of the prompt and its reply that was refused.
     """

@@ -31,7 +31,6 @@ class LikelihoodClient:
     """Scores the texts of one question, one after another, and replies with the order found.
 
     Attributes:
-        backend: Scores texts.
         method: How an order is chosen: ``orders`` or ``pairs``.
         ordering: Returns the segments of a sample, by its id.
         most_orders: With ``orders``, the maximum number of orders per question.

@@ -165,7 +165,6 @@ def read_echo(body: Mapping[str, Any], text: str) -> TokenLogprobs:
 
     Args:
         body: The server's response.
-        text: The prompt.
 
     Raises:
         UnsupportedError: The response does not have them.
@@ -196,7 +195,6 @@ def read_prompt_logprobs(body: Mapping[str, Any], text: str) -> TokenLogprobs:
     Args:
         body: The server's response: ``null``, then objects from token id to ``logprob``, ``rank`` and
             ``decoded_token``.
-        text: The prompt.
 
     Raises:
         UnsupportedError: The response does not have them.

@@ -27,7 +27,6 @@ def turned_for(model: Any, tokens: int) -> Iterator[bool]:
 
     Args:
         model: A model of ``transformers`` whose configuration has dynamic NTK or LongRoPE.
-        tokens: Length of the text.
 
     Yields:
         Whether the model has rotary embeddings of the kind that is known here.

@@ -67,7 +67,6 @@ def offsets_of(tokens: Sequence[str], text: str, *, complete: bool = False) -> t
 
     Args:
         tokens: The tokens in order.
-        text: The text.
         complete: Whether these are all tokens of the text and no others: then most may be parts of characters, as in
             Chinese text where the vocabulary has few Chinese characters, or empty, where the last part of a character
             is shown as the whole of it.
@@ -114,7 +113,6 @@ def _may_be_parts(parts: int, lost: int, gap: str) -> bool:
     Args:
         parts: Number of those that are parts of characters: each has a byte or more of characters beyond ASCII.
         lost: Number of all that were not found.
-        gap: The text.
     """
     beyond = sum(len(letter.encode()) for letter in gap if not letter.isascii())
     return parts <= beyond and (not parts or parts < lost or all(letter == " " for letter in gap if letter.isascii()))

@@ -137,8 +137,6 @@ def leased(store: Store, shard: Shard, tell: Callable[[str], None]) -> Iterator[
     """Hold the lease of a shard; wait for it first if another process has it.
 
     Args:
-        store: The store of the shards.
-        shard: The shard.
         tell: Called with a line about the process that is waited for.
 
     Raises:

@@ -36,7 +36,6 @@ class Words(NamedTuple):
         rewrite: Asks for the notes anew; ends the prompt.
         limit: How long notes may be, given tokens.
         instead: Before the notes from which the question is answered.
-        heading: Heading of the notes on a part.
         nothing: What notes say where a part has nothing to do with the question.
     """
 

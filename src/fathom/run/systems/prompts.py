@@ -72,7 +72,6 @@ class Passage:
 
     Attributes:
         unit: Number of its unit, from 0.
-        heading: Heading of the unit.
         text: A stretch of the unit's text.
         place: Where it begins in the text of the unit, in characters.
         tokens: About how many tokens it has, without the heading.
@@ -192,7 +191,6 @@ def passages_of(units: Sequence[Unit], tokens: int, tokenizer: Tokenizer) -> lis
     """The text in passages of whole sentences.
 
     Args:
-        units: The text.
         tokens: Tokens of a passage, at most; a sentence that is longer is cut.
         tokenizer: Counts tokens; those of a passage are the sum over its sentences.
     """
@@ -232,7 +230,6 @@ def parts_of(units: Sequence[Unit], tokens: int, tokenizer: Tokenizer) -> list[s
     """The text in parts, each with the headings of what is in it.
 
     Args:
-        units: The text.
         tokens: Tokens of a part, at most, counted as those of its sentences.
         tokenizer: Counts tokens.
     """

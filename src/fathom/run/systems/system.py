@@ -68,7 +68,6 @@ class Forecasted:
     """The most that a system asks for one sample.
 
     Attributes:
-        requests: Requests.
         tokens_in: Tokens of their prompts.
         tokens_out: Tokens of their replies.
         longest: Tokens of the longest prompt.
@@ -102,8 +101,6 @@ async def answered_by(send: Send, prompt: str, earlier: Reply | None = None) -> 
     """The reply to the last request of a system, with the tokens, the time and the notes of those before it.
 
     Args:
-        send: Sends a request.
-        prompt: The last prompt.
         earlier: The replies before it (``followed_by``); None if there was none.
     """
     reply = await send(Request(prompt))
@@ -141,7 +138,6 @@ def compactions_of(reply: Reply, prompt: SplitPrompt, fact: str, place: float | 
     Args:
         reply: The reply of a system.
         prompt: The prompt that it was given.
-        fact: The part.
         place: Where it stands, as a share of the text: of several equal parts the nearest counts; None for the last.
 
     Returns:

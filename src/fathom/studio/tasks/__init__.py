@@ -189,7 +189,6 @@ def read_task(content: bytes, source: str) -> StudioTask:
     """A task from a file.
 
     Args:
-        content: The file.
         source: Its name for messages.
 
     Raises:

@@ -27,7 +27,6 @@ async def pieces_of(request: Request, most: int, seconds: float = SECONDS) -> As
     """The body of a request.
 
     Args:
-        request: The request.
         most: Maximum number of bytes.
         seconds: Maximum time.
 

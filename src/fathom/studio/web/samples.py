@@ -283,7 +283,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     seen = without_origin(sample) if blind else visible(sample, visit.me)
     # Both steps of a review are one form: models may answer while somebody fills it in.
     typed = visit.store.drafts(visit.me.name, sample.id)
-    drafts = {name: typed.get(name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
+    drafts = {name: typed.get(name) for name in FORMS if may_do[name] or (name == "review" and may_do["verdicts"])}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
     standard = proposed_prompts(visit.settings.tasks, sample)
@@ -429,10 +429,6 @@ def _edited(form: Form | None, sample: Sample) -> Content:
         return content_of(form, sample.content)
     except FathomError:
         return sample.content
-
-
-def _reviews(name: str, may_do: dict[str, bool]) -> bool:
-    return name == "review" and may_do["verdicts"]
 
 
 def _components(form: Form | None, prefix: str) -> list[Component]:

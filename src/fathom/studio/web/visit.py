@@ -241,7 +241,6 @@ def known(visit: Visit, least: Role | None) -> Visit:
     """A request with who sent it.
 
     Args:
-        visit: The request.
         least: The role it needs; None for none.
 
     Raises:

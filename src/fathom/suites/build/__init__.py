@@ -39,6 +39,7 @@ from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Sample, Span
 from fathom.world.corpus import STATE
+from fathom.world.private import read_private
 
 __all__ = ["Beside", "BuildConfig", "Built", "build", "configure"]
 
@@ -176,6 +177,10 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
     for name in ("padded", "unnamed", "each_length", "dials"):  # nor did they have such prompts
         if not inputs[name]:
             del inputs[name]
+    # The content of a family counts, not its folder.
+    del inputs["family"]
+    if wanted.family:
+        inputs["family"] = read_private(Path(wanted.family)).digest
     if not wanted.grids:  # suites without grids were built before grids existed
         del inputs["grids"]
     return _storable(inputs)

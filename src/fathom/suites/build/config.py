@@ -68,6 +68,7 @@ class BuildConfig:
         grids: Items, lengths and depths of tasks with their own.
         each_length: Whether ``items`` is the number of published records of each length.
         dials: The values that items of generated tasks take in turn, by dial; see ``settings_of``.
+        family: The folder of a private family (``fathom.world.private``); "" for the packaged names and forms.
     """
 
     suite: str
@@ -102,6 +103,7 @@ class BuildConfig:
     grids: tuple[tuple[str, Grid], ...] = ()
     each_length: bool = False
     dials: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    family: str = ""
 
     def of(self, task: str) -> BuildConfig:
         """The configuration for one task, with its own items and lengths if it has any."""
@@ -205,7 +207,14 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         grids=_grids(suite, settings.lengths, settings.items),
         each_length=suite.each_length,
         dials=_checked_dials(settings.dials or {}, suite, items),
+        family=_checked_family(settings, suite),
     )
+
+
+def _checked_family(settings: BuildSettings, suite: Suite) -> str:
+    if settings.family and not any(get_task(name).private for name in suite.tasks):
+        raise FathomError(f"`family` {settings.family}: {suite.name} has no task of the suite world; leave it out")
+    return str(settings.family or "")
 
 
 def _checked_dials(

@@ -296,7 +296,8 @@ def _build_part(
     part.notes += questions_left_out(task, pool.left_out)
     avoided = shared.kin() if pool.fillers and pool.candidates else {}
     where, made, drawn = dict(wanted.where), 0, 0
-    each_length = wanted.each_length and task.gold == RECORDS
+    fixed = task.gold == RECORDS and all(candidate.lengths for candidate in pool.candidates or ())
+    each_length = wanted.each_length and fixed
     most = wanted.items * (len(wanted.lengths) if each_length else 1)
     lengths: Tally[int] = Tally()  # number of contexts
     asked: Tally[int] = Tally()  # number of longest prompts, by the length to which they were truncated

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TypeAlias, get_args
 
 from fathom.documents.corpus import Problem, is_world, merged, parse_spec, read_corpus
@@ -23,6 +24,7 @@ from fathom.suites.registry import get_task
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.tokenizers import CONTROL_TOKEN
 from fathom.types import ROLES, Document, FathomError, Json, Role
+from fathom.world.private import PACKAGED, Private, using
 
 CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average
 BYTES_PER_TOKEN = 4  # of a usual text
@@ -173,14 +175,16 @@ class Material:
                     each = counter.size(make(PROBED, language)) / PROBED
                     count = max(PROBED, int(CONTEXTS * longest / each))
                     self.add([make(count, language)], (role,), wanted.languages)
+        family = _proven(wanted.family) if wanted.family else PACKAGED
         for task in map(get_task, wanted.tasks):
             own, make_all = wanted.of(task.name), task.documents
             if make_all is None or not own.lengths:
                 continue
             settings = [settings_of(task, wanted.dials)] if wanted.dials and task.dials else []
             for language in wanted.languages or task.languages:
-                made = make_all(wanted.seed, language, own.items, own.lengths[-1], counter, *settings)
-                self.add(made, ("generated",), wanted.languages)
+                with using(family if task.private else PACKAGED):
+                    made = make_all(wanted.seed, language, own.items, own.lengths[-1], counter, *settings)
+                    self.add(made, ("generated",), wanted.languages)
         for language in NEUTRAL.keys() & self.languages() if wanted.padded else ():
             size = counter.size(neutral_document(PROBED, language)) / PROBED
             longest = max(length for task in wanted.tasks for length in wanted.of(task).lengths)
@@ -248,12 +252,18 @@ def gather(
     return material
 
 
+def _proven(folder: str) -> Private:
+    from fathom.world.private_proof import prove_private
+
+    return prove_private(Path(folder))
+
+
 def _missing(names: Sequence[str], data: Found) -> list[str]:
     """Notes on sources without documents: missing ones, and ones with only unusable data."""
     spoiled = [name for name in names if name in data.bad or name in data.files]
     absent = [name for name in names if name not in spoiled]
     notes = [f"missing data sources: {', '.join(absent)} (see `fathom data fetch --help`)"] if absent else []
-    return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
+    return notes + ([f"no usable data in {', '.join(spoiled)}: correct it, or download it again"] if spoiled else [])
 
 
 def _of_use(wanted: BuildConfig) -> int:

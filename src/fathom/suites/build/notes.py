@@ -46,12 +46,14 @@ def short(wanted: BuildConfig, task: Task, resources: Resources, made: int) -> l
     where = f"in language {resources.language!r}"
     if made:
         everywhere = " at every length" if wanted.common else ""
-        return [f"{task.name}: {made} of {possible} items {where}{everywhere}; the corpus has no more ({task.needs})"]
+        why = f"the corpus has no more ({task.needs})" if task.needs else "the others do not fit"
+        return [f"{task.name}: {made} of {possible} items {where}{everywhere}; {why}"]
     texts = f"texts that fit a prompt of {format_length(wanted.lengths[0])} tokens"
     if wanted.common:
         texts = "texts that fill prompts of every length"
     advice = ADVICE.get(task.needs, "") if wanted.corpus and not wanted.questions else ""
-    return [f"{task.name}: skipped {where}: no usable document; the task needs {task.needs}, and {texts}{advice}"]
+    needs = f"{task.needs}, and {texts}" if task.needs else texts
+    return [f"{task.name}: skipped {where}: no usable document; the task needs {needs}{advice}"]
 
 
 def questions_left_out(task: Task, left_out: Sequence[LeftOut]) -> list[str]:
@@ -80,11 +82,11 @@ def missing(wanted: BuildConfig, task: Task, resources: Resources, items: int, s
     """Notes on lengths that not all items can fill."""
     times = len(wanted.depths) if wanted.depths and task.positioned else 1
     possible = {length: stand.get(length, 0) // times for length in wanted.lengths}
-    fewer = [f"{format_length(length)} {count or 'none'}" for length, count in possible.items() if count < items]
+    fewer = [f"{count or 'none'} at {format_length(length)}" for length, count in possible.items() if count < items]
     if not fewer:
         return []
-    where = f"of {items} items in language {resources.language!r}, only those with enough text are at"
-    return [f"{task.name}: {where} {', '.join(fewer)}"]
+    where = f"of {items} items in language {resources.language!r} there are"
+    return [f"{task.name}: {where} {', '.join(fewer)}; the others have too little text for these lengths, or too much"]
 
 
 def uncut(wanted: BuildConfig, task: Task, resources: Resources, asked: Mapping[int, int]) -> list[str]:

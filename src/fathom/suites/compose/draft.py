@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain, groupby, starmap
 
 from fathom.suites.compose.texts import CountedTexts
 from fathom.tokens.counts import TokenCounter
@@ -226,10 +226,9 @@ def _numbered_passages(plan: Passages, fillers: Sequence[Span], room: int, slack
 
 def merged(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts with adjacent strings joined."""
-    merged: list[Part] = []
-    for part in parts:
-        if isinstance(part, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += part
-        elif part:
-            merged.append(part)
-    return tuple(merged)
+    runs = groupby((part for part in parts if part), lambda part: isinstance(part, str))
+    return tuple(chain.from_iterable(starmap(_one_text, runs)))
+
+
+def _one_text(texts: bool, parts: Iterable[Part]) -> Iterable[Part]:
+    return ["".join(map(str, parts))] if texts else parts

@@ -116,7 +116,6 @@ class BuiltSuite:
     Parquet's page checksums.
 
     Attributes:
-        folder: The folder.
         known: Whether another process has checked both files; then only their sizes are, and pages as they are read.
     """
 

@@ -93,7 +93,6 @@ def add_facets(folder: Path, facets: Mapping[str, Mapping[str, Facet]]) -> None:
 
     Args:
         folder: The folder with ``samples.parquet``, which is read and written in groups.
-        facets: The facets by item.
     """
     before = (folder / SAMPLES).replace(folder / f"{SAMPLES}.before")
     with SampleWriter(folder) as writer:

@@ -4,18 +4,18 @@ import re
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from fathom.world.annals.case import Case, Kind, need, scattered, some_acts, wording
+from fathom.world.annals.case import Case, Kind, Solve, need, scattered, some_acts, wording
 from fathom.world.facts import SLOTS, WORKS, Record, Stage
 from fathom.world.names import OWN_DISTRICTS
 from fathom.world.prose import Writer
 from fathom.world.reading import Read, act_in, in_other_words, numbered, work_in
 from fathom.world.types import Dials, Language, Problem
-from fathom.world.wording import LETTERS
+from fathom.world.wording import LETTERS, NEITHER
 
 OPTIONS = len(LETTERS)
 _JOINED = {
     "en": re.compile(r"completed (?P<work>the [a-z ]+?) of (?P<town>[A-Z]\w+)"),
-    "zh": re.compile(r"承建(?P<town>..镇)(?P<work>.+?)直到完工"),
+    "zh": re.compile(r"建成(?P<town>..镇)(?P<work>.+?)的那家"),
 }
 _DISTRICT = {"en": re.compile(r"the (\w+) district"), "zh": re.compile(r"在(..)县")}
 
@@ -51,8 +51,12 @@ def _ask_single(case: Case, writer: Writer) -> Problem:
 
 def _of_options(case: Case, writer: Writer, question: str, record: Record) -> Problem:
     options, slot = case.asked["options"], case.asked["slot"]
-    letter = LETTERS[options.index(record.values[slot])]
-    return Problem(question, (letter,), tuple(writer.value(slot, value) for value in options), chance=1 / OPTIONS)
+    letter = NEITHER if case.left_out else LETTERS[options.index(record.values[slot])]
+    offered = case.dials.unanswerable is not None
+    if offered:
+        question += wording(writer, "T3", "nowhere")
+    texts = tuple(writer.value(slot, value) for value in options)
+    return Problem(question, (letter,), texts, chance=1 / (OPTIONS + offered))
 
 
 def _solve_single(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
@@ -89,13 +93,16 @@ def _steps(dials: Dials) -> int:
 
 
 def _joined(rng: Random, dials: Dials) -> Case:
-    """Four chains of the same form over towns of a district: firm, its other work, a person there, a gift elsewhere."""
+    """Chains of the same form over towns of a district: firm, its other work, a person there, a gift elsewhere.
+
+    Options are the ends of the first four, of which one is asked for.
+    """
     stage, district, steps = Stage.of(rng), rng.randrange(OWN_DISTRICTS), _steps(dials)
-    works = rng.sample(range(WORKS), 10)
-    near, far, last = works[:OPTIONS], works[OPTIONS : OPTIONS + 3], works[-3:]
+    works = rng.sample(range(WORKS), 1 + dials.near + 6)
+    near, far, last = works[:-6], works[-6:-3], works[-3:]
     first, second, third = list[list[Record]](), list[list[Record]](), list[list[Record]]()
     chains: list[tuple[Record, ...]] = []
-    for place in range(OPTIONS):
+    for place in range(1 + dials.near):
         begun = stage.project(near[place], some_acts(rng, 4, "completion"))
         later = stage.project(far[place % 3], some_acts(rng, 4, "delivery", "opening"))
         given = stage.project(last[place % 3], some_acts(rng, 3, "gift"))
@@ -115,7 +122,7 @@ def _joined(rng: Random, dials: Dials) -> Case:
     papers = scattered(rng, (paper for town in towns for paper in town))
     slot = ("count", "person", "money")[steps - 2]
     ends = [chain[(1, 2, 3)[steps - 2]] for chain in chains]
-    options = [end.values[slot] for end in ends]
+    options = [end.values[slot] for end in ends[:OPTIONS]]
     if len(set(options)) < OPTIONS:
         return _joined(rng, dials)
     chain = chains[rng.randrange(OPTIONS)]
@@ -170,7 +177,22 @@ def _solve_joined(papers: Sequence[Read], question: str, language: Language) -> 
     yield chosen(question, gifts if re.search("gift|捐款", text) else [person])
 
 
+def _or_neither(solve: Solve) -> Solve:
+    """The solver that answers with the letter for it if the papers do not say, where a question offers that."""
+
+    def solved(papers: Sequence[Read], question: str, language: Language) -> Iterable[str]:
+        text = question.split("\nA. ", maxsplit=1)[0]
+        if not re.search(rf"(?<![A-Za-z]){NEITHER}(?![A-Za-z])", text):
+            return solve(papers, question, language)
+        try:
+            return [letter for letter in solve(papers, question, language) if letter] or [NEITHER]
+        except RuntimeError:  # a link of a chain is missing
+            return [NEITHER]
+
+    return solved
+
+
 KINDS = {
-    "T3.1": Kind(_joined, _ask_joined, _solve_joined),
-    "T3.2": Kind(_single, _ask_single, _solve_single),
+    "T3.1": Kind(_joined, _ask_joined, _or_neither(_solve_joined)),
+    "T3.2": Kind(_single, _ask_single, _or_neither(_solve_single)),
 }

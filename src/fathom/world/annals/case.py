@@ -1,19 +1,21 @@
 """What the tasks of the annals share: a case, and the three functions of a kind."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from random import Random
 from typing import Any, TypeAlias
 
 from fathom.world.facts import ACTS, WORKS, Paper, Record, Stage
 from fathom.world.names import OWN_DISTRICTS, grammar
+from fathom.world.papers import passage
 from fathom.world.prose import Writer
 from fathom.world.reading import Read
-from fathom.world.types import Dials, Language, Naming, Passage, Problem
+from fathom.world.types import Dials, Language, Passage, Problem
 
 Need: TypeAlias = tuple[int, int, str]
 """A record that is evidence: mark of its paper, work and act."""
+Solve: TypeAlias = Callable[[Sequence[Read], str, Language], Iterable[str]]
 NONE = {"en": "none", "zh": "无"}
 
 
@@ -29,7 +31,8 @@ class Case:
         code: Secondary task.
         number: Number of the item.
         planned: Marks of papers that contradict others on purpose.
-        names: The kind of names.
+        dials: Its dials.
+        left_out: Records that the papers do not tell.
         paraphrased: Whether the question shares no content word with its evidence.
     """
 
@@ -40,7 +43,8 @@ class Case:
     code: str = ""
     number: int = 0
     planned: tuple[int, ...] = ()
-    names: Naming = "invented"
+    dials: Dials = field(default_factory=Dials)
+    left_out: frozenset[Need] = frozenset()
     paraphrased: bool = False
 
     def entry(self, town: int, act: str, work: int) -> tuple[Paper, Record]:
@@ -54,11 +58,16 @@ class Case:
         )
 
 
-def _as_written(case: Case, writer: Writer) -> list[Passage]:
+def as_written(case: Case, writer: Writer) -> list[Passage]:
+    """The passages of a case, with its evidence."""
     needed = {paper.mark: frozenset[tuple[int, str]]() for paper in case.papers}
     for mark, work, act in case.needed:
         needed[mark] |= {(work, act)}
-    return [writer.passage(paper, needed[paper.mark]) for paper in case.papers]
+    return [passage(writer, _as_told(paper, case.left_out), needed[paper.mark]) for paper in case.papers]
+
+
+def _as_told(paper: Paper, left_out: frozenset[Need]) -> Paper:
+    return replace(paper, records=tuple(record for record in paper.records if need(paper, record) not in left_out))
 
 
 @dataclass(frozen=True)
@@ -69,13 +78,11 @@ class Kind:
         draw: Draws the case of an item.
         ask: The question and its answer.
         solve: The answer from the papers as read and the question.
-        write: The passages of the case.
     """
 
     draw: Callable[[Random, Dials], Case]
     ask: Callable[[Case, Writer], Problem]
-    solve: Callable[[Sequence[Read], str, Language], Iterable[str]]
-    write: Callable[[Case, Writer], list[Passage]] = field(default=_as_written)
+    solve: Solve
 
 
 def need(paper: Paper, record: Record) -> Need:

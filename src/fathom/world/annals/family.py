@@ -5,16 +5,24 @@ from dataclasses import replace
 from itertools import count
 from random import Random
 
-from fathom.world.annals import answers, checking, order, retrieval, summaries
-from fathom.world.annals.case import Case, Kind
-from fathom.world.annals.twins import counterfactual, turns_of
+from fathom.world.annals import answers, builders, checking, order, retrieval, summaries
+from fathom.world.annals.case import Case, Kind, as_written
+from fathom.world.annals.twins import answering, counterfactual, turns_of
 from fathom.world.dials import settled
 from fathom.world.facts import prove
-from fathom.world.prose import Writer, filler_passages
+from fathom.world.papers import filler_passages
+from fathom.world.prose import Writer
 from fathom.world.reading import papers_of
 from fathom.world.types import Dials, Language, Passage, Problem
 
-KINDS: Mapping[str, Kind] = {**retrieval.KINDS, **order.KINDS, **answers.KINDS, **checking.KINDS, **summaries.KINDS}
+KINDS: Mapping[str, Kind] = {
+    **retrieval.KINDS,
+    **order.KINDS,
+    **answers.KINDS,
+    **checking.KINDS,
+    **builders.KINDS,
+    **summaries.KINDS,
+}
 
 
 class Annals:
@@ -30,11 +38,12 @@ class Annals:
             case = counterfactual(case, code, Random(f"counterfactual|{name}"))
         prove(case.papers, case.planned)
         paraphrased = Random(f"paraphrase|{name}").random() < dials.paraphrase
-        return replace(case, seed=seed, code=code, number=number, names=dials.names, paraphrased=paraphrased)
+        case = replace(case, seed=seed, code=code, number=number, dials=dials, paraphrased=paraphrased)
+        return replace(case, left_out=answering(case)) if dials.unanswerable else case
 
     def passages(self, facts: Case, language: Language) -> tuple[Passage, ...]:
         """See ``Family.passages``."""
-        written, turns = KINDS[facts.code].write(facts, _writer(facts, language)), turns_of(facts)
+        written, turns = as_written(facts, _writer(facts, language)), turns_of(facts)
         return tuple(
             replace(passage, turn=turns.get(paper.mark, 0))
             for paper, passage in zip(facts.papers, written, strict=True)
@@ -43,7 +52,7 @@ class Annals:
     def siblings(self, facts: Case, language: Language) -> Iterator[Passage]:
         """See ``Family.siblings``. Items share these papers, each in an order of its own."""
         for group in count():
-            passages = list(filler_passages(_writer(facts, language), group))
+            passages = list(filler_passages(_writer(facts, language), group, facts.dials.noise))
             Random(f"siblings|{facts.seed}|{facts.code}|{facts.number}|{group}").shuffle(passages)
             yield from passages
 
@@ -57,7 +66,7 @@ class Annals:
 
 
 def _writer(facts: Case, language: Language) -> Writer:
-    return Writer(facts.seed, language, facts.names)
+    return Writer(facts.seed, language, facts.dials.names, facts.dials.density)
 
 
 ANNALS = Annals()

@@ -2,25 +2,45 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
 from random import Random
 
 from fathom.world.annals.case import Case, Kind, need, scattered, towns_of, wording
+from fathom.world.facts import ACTS
 from fathom.world.prose import Writer
 from fathom.world.reading import Read, act_in, work_in
 from fathom.world.types import Dials, Language, Problem
 
 EVENTS = "ABCDEFG"
+_SPAN = 60
+"""Days from the first event of T2.1 to the last, at most."""
 
 
 def _dated(rng: Random, dials: Dials) -> Case:
-    """One event of each of several towns."""
+    """One event of each of several towns of the same years.
+
+    When an event was, neither its act tells nor the other papers of its town: half of the pairs are in their order.
+    """
     _, district, towns = towns_of(rng, len(EVENTS), 1 + dials.near, 2)
-    chosen = [(paper, rng.choice(paper.records)) for paper in map(rng.choice, towns)]
-    if len({paper.day for paper, _ in chosen}) < len(chosen):
-        return _dated(rng, dials)
-    papers = scattered(rng, (paper for town in towns for paper in town))
+    while True:
+        days = [towns[0][0].day + after for after in rng.sample(range(_SPAN), len(EVENTS))]
+        chosen = [(paper, rng.choice(paper.records)) for paper in map(rng.choice, towns)]
+        moved = [day - paper.day for day, (paper, _) in zip(days, chosen, strict=True)]
+        edges = ([town[at].day + by for town, by in zip(towns, moved, strict=True)] for at in (0, -1))
+        acts = [ACTS.index(record.act) for _, record in chosen]
+        if all(_undecided(days, signs) for signs in (acts, *edges)):
+            break
+    papers = [replace(paper, day=paper.day + by) for town, by in zip(towns, moved, strict=True) for paper in town]
     events = tuple((paper.town, record.act, record.work) for paper, record in chosen)
-    return Case(papers, frozenset(need(*pair) for pair in chosen), {"district": district, "events": events})
+    asked = {"district": district, "events": events}
+    return Case(scattered(rng, papers), frozenset(need(*pair) for pair in chosen), asked)
+
+
+def _undecided(days: Iterable[int], signs: Iterable[int]) -> bool:
+    """Whether about half of the pairs of events are in the order of what might betray it."""
+    pairs = combinations([sign for _, sign in sorted(zip(days, signs, strict=True))], 2)
+    return abs(sum((later > first) - (later < first) for first, later in pairs)) <= 1
 
 
 def _ask_dated(case: Case, writer: Writer) -> Problem:

@@ -14,6 +14,8 @@ from fathom.world.prose import Writer
 from fathom.world.reading import Read, digits, work_in
 from fathom.world.types import Dials, Language, Problem
 
+USUAL = 0.08
+"""Share of the works of T6.1 that have the most frequent number of papers, over all items."""
 _SUMS = [act for act in ACTS if "money" in SLOTS[act]]
 _RANKED = {"en": re.compile(r"report (.+?)\? Rank"), "zh": re.compile("哪些文件记载了(.+?)？")}
 _DISTRICT = {"en": re.compile(r"the (\w+) district"), "zh": re.compile(r"(..)县")}
@@ -130,11 +132,13 @@ def _solve_ranked_one(papers: Sequence[Read], question: str, language: Language)
 
 
 def _counted(rng: Random, dials: Dials) -> Case:
-    _, district, towns = towns_of(rng, 6, 3, 3)
+    turns = mixed(6, dials.near)
+    _, district, towns = towns_of(rng, len(turns), 3, 3, turns=turns)
     papers = scattered(rng, (paper for town in towns for paper in town))
     counts = Counter(record.work for _, record in _entries(papers))
     works = rng.sample(sorted(counts), 4)
-    needed = {need(paper, record) for paper, record in _entries(papers) if record.work in works}
+    own = ((paper, record) for paper, record in _entries(papers) if paper.district == district)
+    needed = {need(paper, record) for paper, record in own if record.work in works}
     return Case(papers, frozenset(needed), {"district": district, "works": tuple(works)})
 
 
@@ -152,9 +156,8 @@ def _ask_counted(case: Case, writer: Writer) -> Problem:
     works, counts = case.asked["works"], _counts(case)
     district = writer.names.district(case.asked["district"])
     question = wording(writer, "T6_1", district=district, works=_lettered(writer, works))
-    usual = Counter(counts.values()).most_common(1)[0][1] / len(counts)
     answers = tuple(f"{letter}: {counts[work]}" for letter, work in zip("ABCD", works, strict=True))
-    return Problem(question, answers, chance=usual)
+    return Problem(question, answers, chance=USUAL)
 
 
 def _works_in(question: str, language: Language) -> list[tuple[str, str]]:
@@ -174,7 +177,7 @@ def _solve_counted(papers: Sequence[Read], question: str, language: Language) ->
 
 def _frequent(rng: Random, dials: Dials) -> Case:
     """Works that towns of two districts tell of; how often both together do says nothing of the one asked for."""
-    _, district, towns = towns_of(rng, 6, 3, 3, turns=mixed(3, 3))
+    _, district, towns = towns_of(rng, 6, 3, 3, turns=mixed(3, dials.near))
     papers = scattered(rng, (paper for town in towns for paper in town))
     own, all_told = (Counter(record.work for paper, record in _entries(papers) if paper.district in districts)
                      for districts in ({district}, {paper.district for paper in papers}))  # fmt: skip
@@ -182,7 +185,9 @@ def _frequent(rng: Random, dials: Dials) -> Case:
     pairs = list(combinations(sorted(works, key=own.__getitem__), 2))
     if len(works) < 4 or any(own[first] == own[second] for first, second in pairs):
         return _frequent(rng, dials)
-    if sum(all_told[first] < all_told[second] for first, second in pairs) * 2 != len(pairs):
+    # Neither the order of all mentions nor that in which works are first named may favour the right one.
+    leads = [(all_told[more] - all_told[less]) / (all_told[more] + all_told[less]) for less, more in pairs]
+    if sum((lead > 0) - (lead < 0) for lead in leads) or abs(sum(leads)) > 0.2:
         return _frequent(rng, dials)
     reported = {
         need(paper, record) for paper, record in _entries(papers) if paper.district == district and record.work in works

@@ -1,10 +1,10 @@
-"""Counterfactual twins of cases, and the order in which answers use their papers."""
+"""Counterfactual twins of cases, what leaves them without an answer, and the order in which papers are used."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from random import Random
 
-from fathom.world.annals.case import Case, need
+from fathom.world.annals.case import Case, Need, need
 from fathom.world.facts import BUILT, Paper, Record, altered
 
 _Told = tuple[Paper, Record]
@@ -67,6 +67,13 @@ def _exchanged(case: Case, first: _Told, second: _Told, slot: str) -> Case:
         for paper in case.papers
     )  # fmt: skip
     return replace(case, papers=papers)
+
+
+def answering(case: Case) -> frozenset[Need]:
+    """The records without which the papers lack the answer: the end of a chain, and what supports statements."""
+    if links := case.asked.get("links"):
+        return frozenset(each for each in case.needed if each[1:] == (links[-1].work, links[-1].act))
+    return frozenset(each for each in case.needed if each[0] in case.asked.get("marks", (each[0],)))
 
 
 def turns_of(case: Case) -> Mapping[int, int]:

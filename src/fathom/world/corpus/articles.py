@@ -10,11 +10,11 @@ from random import Random
 from fathom.documents.corpus.text import document_id
 from fathom.types import Document, FathomError
 from fathom.world.corpus.district import DATED, KINDS, Draft, Event, district
-from fathom.world.corpus.grammar import load
 from fathom.world.corpus.questions import Asker, Reported
 from fathom.world.corpus.speech import Prose, Speech
 from fathom.world.corpus.writer import Writer
 from fathom.world.names import PEOPLE
+from fathom.world.plans import load
 from fathom.world.types import Language
 
 BYSTANDERS = 1 << 20

@@ -1,6 +1,6 @@
 """The facts of a district, neutral of language: public works of neighbouring towns, each told in one article."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -10,17 +10,13 @@ from typing import TypeAlias
 from fathom.world.facts import (
     ACTS,
     BUILT,
-    CAUSES,
-    DEFECTS,
     FIRST_DAY,
     LAST_DAY,
-    MATERIALS,
     SLOTS,
     WORKS,
     Paper,
     Record,
     Stage,
-    altered,
     prove,
 )
 
@@ -28,15 +24,6 @@ TOWNS = 6
 ERA = 5000
 """Days within which the works of an article begin."""
 MONEY = tuple(act for act in ACTS if "money" in SLOTS[act])
-_OPEN = {"defect": (0, 1, 2, 6, 7), "material": (4,), "cause": (7,)}  # no walls, cellar, roof, doors or pipes
-UNFIT: Mapping[int, Mapping[str, Collection[int]]] = {
-    0: _OPEN,
-    5: {"defect": (1, 7), "cause": (7,)},
-    12: _OPEN,
-    13: _OPEN,
-    15: {"defect": (1, 7)},
-}
-"""Defects, materials and causes that do not fit the bridge, the gate, the quay, the weir and the clock tower."""
 PUBLIC = tuple(act for act in ACTS if "person" in SLOTS[act])
 
 
@@ -96,7 +83,7 @@ class Stock:
         """The acts about a work, in causal order."""
         events, day = list[Event](), start + self.rng.randrange(400)
         for record in self.stage.project(work, acts):
-            events.append(Event(town, day, _fitting(record)))
+            events.append(Event(town, day, record))
             day += self.rng.randrange(20, 160)
         return events
 
@@ -146,17 +133,6 @@ def _person(stock: Stock, place: int, size: float, start: int) -> Drawn:
             events = stock.project(town, stock.left[town].pop(), {act, *others}, start + stock.rng.randrange(ERA))
             works.append([_by(event, "person", person) if event.record.act == act else event for event in events])
     return person, works
-
-
-def _fitting(record: Record) -> Record:
-    """The record with another value for each that does not fit its work."""
-    sizes = {"defect": DEFECTS, "material": MATERIALS, "cause": CAUSES}
-    for slot, unfit in UNFIT.get(record.work, {}).items():
-        value = record.values.get(slot)
-        if value is not None and value in unfit:
-            fit = [other for other in range(sizes[slot]) if other not in unfit]
-            record = altered(record, slot, fit[value % len(fit)])
-    return record
 
 
 def _by(event: Event, slot: str, value: int) -> Event:

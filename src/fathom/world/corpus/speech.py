@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 from fathom.world.corpus.district import Event
-from fathom.world.corpus.grammar import load
 from fathom.world.corpus.writer import hanzi, hanzi_digits
 from fathom.world.names import DISTRICTS, TOWNS, Names
+from fathom.world.plans import load
 from fathom.world.prose import Writer
 
 PREFIXES = {

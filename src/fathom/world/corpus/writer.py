@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from fathom.world.corpus.grammar import Choice, Grammar, Plan, Slot
+from fathom.world.plans import Choice, Grammar, Plan, Slot
 
 _SPACES = re.compile(r" +([,.;:?!’”)]| )")
 _START = re.compile(r"(^|\. |\.” |[?!] |\n)([“‘(]?)([a-z])")
@@ -38,16 +38,19 @@ class Writer:
     spaced: bool
     _own: Mapping[str, str] = field(default_factory=dict)
     _written: set[str] = field(default_factory=set)
+    _used: set[tuple[str, str]] = field(default_factory=set)
 
     def phrase(self, rule: str, **slots: str) -> str:
         """One phrase by a rule, with slots of its own."""
         self._own = slots
+        self._used.clear()
         return self._tidy(self._rule(rule))
 
     def joined(self, *rules: str, **slots: str) -> str:
         """A sentence of several rules one after the other, with a full stop; "" if all tries repeat a sentence."""
         self._own = slots
         for _ in range(TRIES):
+            self._used.clear()
             text = self._closed(self._tidy(" ".join(map(self._rule, rules))))
             sentences = [sentence.strip() for sentence in _SENTENCES.findall(text)]
             if self._written.isdisjoint(sentences):
@@ -56,8 +59,14 @@ class Writer:
         return ""
 
     def _rule(self, rule: str) -> str:
+        """An alternative of a rule, another one each time that a sentence needs it."""
         plans = self.grammar.plans(rule)
-        return self._expand(plans[int(self.rng.random() * len(plans))])
+        for _ in range(TRIES):
+            text = self._expand(plans[int(self.rng.random() * len(plans))])
+            if not text or (rule, text) not in self._used:
+                break
+        self._used.add((rule, text))
+        return text
 
     def _expand(self, plan: Plan) -> str:
         parts = []

@@ -1,4 +1,4 @@
-"""Sentence plans and word lists, read from the text files in this folder.
+"""Sentence plans and word lists, read from text files: those of the corpus, of papers and of private families.
 
 A file is a list of rules::
 
@@ -52,6 +52,12 @@ class Grammar:
     def __contains__(self, rule: str) -> bool:
         return rule in self._rules
 
+    def adapted(self, rules: Mapping[str, tuple[str, ...]], unfit: Iterable[str]) -> Grammar:
+        """The grammar with some rules of another file, and without alternatives that have certain words."""
+        left_out = re.compile("|".join(map(re.escape, unfit)) or r"(?!)", re.IGNORECASE)
+        kept = {name: tuple(line for line in lines if not left_out.search(line)) for name, lines in self._rules.items()}
+        return Grammar({**{name: lines for name, lines in kept.items() if lines}, **rules}, self._synonyms)
+
     def names(self) -> tuple[str, ...]:
         """Names of all rules, in the order of the files."""
         return tuple(self._rules)
@@ -94,6 +100,7 @@ class Synonyms:
         return self._pattern.sub(lambda match: self._choice.get(match[0], match[0]), line)
 
 
+@cache
 def parse(line: str) -> Plan:
     """Parse one alternative."""
     tokens = _TOKEN.findall(line)
@@ -133,21 +140,31 @@ def load(language: str) -> Grammar:
     Raises:
         FathomError: The language is unknown, or a rule stands twice.
     """
-    folder = files(__package__).joinpath(language)
+    folder = files("fathom.world.corpus").joinpath(language)
     if not folder.is_dir():
         raise FathomError(f"world: unknown language {language!r}; expected 'en' or 'zh'")
     rules: dict[str, list[str]] = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".txt"):
-            for number, name, words in _rules(file.read_text(encoding="utf-8")):
-                if name in rules:
-                    raise FathomError(f"world: {file.name}, line {number}: duplicate rule {name!r}")
-                rules[name] = words
+            add_rules(rules, file.read_text(encoding="utf-8"), f"world: {file.name}")
     synonyms = Synonyms(rules.pop(SYNONYMS, ()), spaced=language != "zh")
     return Grammar({name: tuple(lines) for name, lines in rules.items()}, synonyms)
 
 
-def _rules(text: str) -> list[tuple[int, str, list[str]]]:
+def add_rules(rules: dict[str, list[str]], text: str, where: str) -> dict[str, list[str]]:
+    """Add the rules of a file to others, and return all.
+
+    Raises:
+        FathomError: A rule stands twice.
+    """
+    for number, name, words in rules_of(text):
+        if name in rules:
+            raise FathomError(f"{where}, line {number}: duplicate rule {name!r}")
+        rules[name] = words
+    return rules
+
+
+def rules_of(text: str) -> list[tuple[int, str, list[str]]]:
     """The rules of a file in order: line, name, alternatives."""
     rules: list[tuple[int, str, list[str]]] = []
     for number, raw in enumerate(text.splitlines(), 1):
