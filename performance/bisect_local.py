@@ -2,7 +2,9 @@
 
 Needs the extra local. The replies of the right server are kept for all faults, so that it is asked once:
 
-    PYTHONPATH=src python performance/bisect_local.py [--lengths 512,1024] [--requests 80] FOLDER [FAULT ...]
+    PYTHONPATH=src python performance/bisect_local.py [--lengths 1024,7400] [--requests 200] FOLDER [FAULT ...]
+
+The longest length, in tokens of fathom's own count, is some 7,700 of the model's, whose window is 8,192.
 """
 
 from __future__ import annotations
@@ -37,15 +39,25 @@ params = xllamacpp.CommonParams()
 params.model.path, params.model_alias = path, {"SmolLM2"}
 params.port, params.n_parallel, params.n_ctx, params.cache_ram_mib = 0, 1, 8192, 0
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count()
+enums = {"rope_scaling_type": xllamacpp.llama_rope_scaling_type, "flash_attn_type": xllamacpp.llama_flash_attn_type}
 for name, value in given.items():
+    if name in enums:
+        value = next(one for one in enums[name] if one.name.lower().endswith("_" + value))
     setattr(params, name, value)
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 threading.Event().wait()
 """
 BARE_TEMPLATE = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}Answer: "
+NO_SYSTEM = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\n"
+)
+OTHER_MARKS = "{% for message in messages %}[INST] {{ message['content'] }} [/INST]{% endfor %}"
 QUANTISED = {"q4_0": 2, "q8_0": 8}
 """Numbers of ggml's types."""
+KEPT = 8000
+"""Characters that a proxy leaves of a prompt: those of the shortest length arrive whole."""
 Changing = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -56,13 +68,32 @@ class Seeded:
     expected: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict)
     proxy: Changing | None = None
+    weights: Callable[[Path, Path], None] | None = None
 
 
-def cut_middle(body: dict[str, Any]) -> dict[str, Any]:
-    """The prompt without its middle, beyond 3,000 characters."""
+def of_texts(change: Callable[[str], str]) -> Changing:
+    """What changes the texts of all messages that are longer than KEPT."""
+
+    def changed(body: dict[str, Any]) -> dict[str, Any]:
+        for message in body.get("messages", ()):
+            if len(text := message["content"]) > KEPT:
+                message["content"] = change(text)
+        return body
+
+    return changed
+
+
+def wrong_blocks(body: dict[str, Any]) -> dict[str, Any]:
+    """A prompt that may come from the cache, with two parts of it exchanged."""
+    if body.get("cache_prompt") is False:
+        return body
     for message in body.get("messages", ()):
         text = message["content"]
-        message["content"] = text if len(text) <= 3000 else text[:1500] + text[-1500:]
+        quarter = len(text) // 4
+        if quarter > KEPT // 16:
+            message["content"] = (
+                text[:quarter] + text[2 * quarter : 3 * quarter] + text[quarter : 2 * quarter] + text[3 * quarter :]
+            )
     return body
 
 
@@ -71,22 +102,65 @@ def warm(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "temperature": 1.0, "seed": time.time_ns() % 2**31}
 
 
+def rewritten(given: Path, target: Path, type_name: str = "", layers: int | None = None) -> None:
+    """A GGUF file with its quantised weights in another type, or with its first layers only."""
+    import gguf
+    from gguf.quants import dequantize, quantize
+
+    reader = gguf.GGUFReader(given)
+    contents = {name: each.contents() for name, each in reader.fields.items() if not name.startswith("GGUF.")}
+    writer = gguf.GGUFWriter(target, contents["general.architecture"])
+    for name, value in contents.items():
+        if name != "general.architecture":
+            types = reader.fields[name].types
+            value = layers if name.endswith(".block_count") and layers else value
+            writer.add_key_value(name, value, types[0], types[-1] if types[0] == gguf.GGUFValueType.ARRAY else None)
+    for tensor in reader.tensors:
+        number = int(tensor.name.split(".")[1]) if tensor.name.startswith("blk.") else -1
+        if layers is None or number < layers:
+            data, kind = tensor.data, tensor.tensor_type
+            if type_name and kind == gguf.GGMLQuantizationType.Q4_1:
+                data, kind = dequantize(data, kind), gguf.GGMLQuantizationType[type_name]
+                data = quantize(data, kind)
+            writer.add_tensor(tensor.name, data, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+ROPE, CUT, CACHE, TEMPLATE = ("wrong rope factor",), ("cut prompt",), ("cache precision",), ("wrong template",)
 FAULTS = {
     "none": Seeded(("",)),
-    "rope_freq_scale 0.25": Seeded(("wrong rope factor",), {"rope_freq_scale": 0.25}),
-    "window of 768": Seeded(("smaller window",), {"n_ctx": 768}),
-    "prompt cut by a proxy": Seeded(("cut prompt",), proxy=cut_middle),
-    "template without roles": Seeded(("wrong template",), {"chat_template": BARE_TEMPLATE}),
+    "rope scaled by 0.5": Seeded(ROPE, {"rope_freq_scale": 0.5}),
+    "rope scaled by 0.25": Seeded(ROPE, {"rope_freq_scale": 0.25}),
+    "rope with base 10000": Seeded(ROPE, {"rope_freq_base": 10_000.0}),
+    "YaRN by 4": Seeded(ROPE, {"rope_freq_scale": 0.25, "rope_scaling_type": "yarn", "yarn_orig_ctx": 2048}),
+    "window of 6000": Seeded(("smaller window",), {"n_ctx": 6000}),
+    "window of 4096": Seeded(("smaller window",), {"n_ctx": 4096}),
+    "beginning cut": Seeded(CUT, proxy=of_texts(lambda text: text[-KEPT:])),
+    "middle cut": Seeded(CUT, proxy=of_texts(lambda text: text[: KEPT // 2] + text[-KEPT // 2 :])),
+    "end cut": Seeded(CUT, proxy=of_texts(lambda text: text[:KEPT])),
+    "wrong blocks from the cache": Seeded(("prefix-cache corruption",), proxy=wrong_blocks),
+    "keys in q4_0": Seeded(CACHE, {"cache_type_k": QUANTISED["q4_0"]}),
+    "keys in q8_0": Seeded(CACHE, {"cache_type_k": QUANTISED["q8_0"]}),
+    "keys and values in q4_0": Seeded(
+        CACHE, {"cache_type_k": QUANTISED["q4_0"], "cache_type_v": QUANTISED["q4_0"], "flash_attn_type": "enabled"}
+    ),
+    "template without roles": Seeded(TEMPLATE, {"chat_template": BARE_TEMPLATE}),
+    "template without a system prompt": Seeded(TEMPLATE, {"chat_template": NO_SYSTEM}),
+    "template of another model": Seeded(TEMPLATE, {"chat_template": OTHER_MARKS}),
     "temperature of a proxy": Seeded(("sampling",), proxy=warm),
-    "cache of q4_0": Seeded(("cache precision",), {"cache_type_k": QUANTISED["q4_0"]}),
-    "cache of q8_0": Seeded(("cache precision",), {"cache_type_k": QUANTISED["q8_0"]}),
+    "weights in Q4_0": Seeded(("weights precision",), weights=lambda own, new: rewritten(own, new, "Q4_0")),
+    "weights in Q8_0": Seeded(("weights precision",), weights=lambda own, new: rewritten(own, new, "Q8_0")),
+    "27 of 30 layers": Seeded(("another model",), weights=lambda own, new: rewritten(own, new, layers=27)),
 }
 
 
 @contextmanager
-def served(options: dict[str, Any], proxy: Changing | None = None) -> Iterator[str]:
-    """The address of llama.cpp with these options, behind a proxy if there is one."""
-    command = [sys.executable, "-c", SERVE, str(default_file()), json.dumps(options)]
+def served(file: Path, options: dict[str, Any], proxy: Changing | None = None) -> Iterator[str]:
+    """The address of llama.cpp with this file and these options, behind a proxy if there is one."""
+    command = [sys.executable, "-c", SERVE, str(file), json.dumps(options)]
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     assert process.stdout is not None
@@ -141,8 +215,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("faults", nargs="*", metavar="FAULT")
-    parser.add_argument("--lengths", default="512,1024")
-    parser.add_argument("--requests", type=int, default=80)
+    parser.add_argument("--lengths", default="1024,7400")
+    parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--cap", type=int, default=24, help="output cap: the model finds few of the words anyway")
     chosen = parser.parse_args()
     lengths = tuple(map(int, chosen.lengths.split(",")))
@@ -155,7 +229,10 @@ def main() -> None:
         kept = (folder / REPLIES).read_text().splitlines(True) if (folder / REPLIES).exists() else []
         (folder / REPLIES).write_text(known + "".join(line for line in kept if line.startswith('{"key": "B ')))
         (folder / "asked.json").unlink(missing_ok=True)
-        with served({}) as first, served(fault.options, fault.proxy) as second:
+        if fault.weights is not None and not (folder / "weights.gguf").exists():
+            fault.weights(default_file(), folder / "weights.gguf")
+        other = default_file() if fault.weights is None else folder / "weights.gguf"
+        with served(default_file(), {}) as first, served(other, fault.options, fault.proxy) as second:
             sides = [
                 choose("openai/SmolLM2", Sampling(model_base_url=url, max_output_tokens=chosen.cap), Reasoning())
                 for url in (first, second)
