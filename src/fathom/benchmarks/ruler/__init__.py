@@ -1,1 +1,1 @@
-"""RULER and RULERv2: thirteen tasks of retrieval, tracing, counting and answers, at any length."""
+"""RULER and RULERv2: thirteen tasks of retrieval, tracing, counting and answers, and twelve more, at any length."""

@@ -5,23 +5,33 @@ that a near text gets a part. ``ruler2_all`` is the mean over gold texts, ``rule
 begin with ``Document N:`` are removed, ``ruler2_2steps`` the mean over the last paragraph alone, ``ruler2_mcq_letter``
 the letter after "The final answer is", in ``\\boxed{}`` or after "Answer:".
 
-``strict`` gives no parts: gold texts count as whole words, and a letter must be chosen as in all other tasks.
+``strict`` gives no parts for near texts: gold texts count as whole words, whatever their line ends. Others of their
+kind that a reply names count against it: numbers of as many digits (seven at least), and questions with four options.
+So the mean is the share of the gold texts among these and all others named, which is next to nothing of a list of
+everything. In ``ruler2_part`` answers that are no such numbers have to be in a reply of at most 300 characters, or in
+its last paragraph if that has no more. In ``ruler2_2steps`` nothing of the kind may follow the gold text. A letter must
+be chosen as in all other tasks.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from fathom.score.answers import choice_letter
 from fathom.score.registry import ScoringRow
 from fathom.score.released import Answer, Corrected, Released, metric, texts
-from fathom.score.text import stands_in
+from fathom.score.text import caseless, fold, stands_in
 
 _BLOCK = re.compile(r"Document \d+:(?:.*\n)+?\n")
 _FINAL = re.compile(r"The final answer is (.+)$", re.MULTILINE)
 _LAST_LETTER = re.compile(r"\b[A-Z]\b(?!.*\b[A-Z]\b)", re.DOTALL)
 _LABELLED = re.compile(r"(?i)[\*\_]{0,2}Answer[\*\_]{0,2}\s*:[\s\*\_]{0,2}\s*([A-Z])(?![a-zA-Z0-9])")
 _BOXED = "\\boxed{"
+_CODE = re.compile(r"\d{7,}")
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_OPTION = re.compile(r"(?<![A-Za-z0-9])([A-D])[.)](?=\s)")
+_SHORT = 300  # characters of an answer in words
 _OTHER_SCRIPTS = str.maketrans({letter: f" {'ABCD'[at % 4]}" for at, letter in enumerate("أبجدঅবডঢＡＢＣＤ")})
 
 
@@ -59,13 +69,64 @@ def _official(clean: Callable[[str], str], join: Callable[[Sequence[float]], flo
     return compute
 
 
-def _strict(join: Callable[[Sequence[float]], float]) -> Corrected:
+def _contained(reply: str, golds: Sequence[str]) -> list[str]:
+    """The gold texts that a reply contains as whole words."""
+    reply = _GROUPED.sub("", reply)
+    return [gold for gold in golds if stands_in(reply, gold)]
+
+
+def _questions(text: str) -> int:
+    """Number of questions with the options A to D in a text."""
+    return "".join(_OPTION.findall(text)).count("ABCD")
+
+
+def _others(reply: str, golds: Sequence[str]) -> int:
+    """Number of other texts of the kind of the gold ones in a reply; 0 if these are neither numbers nor questions."""
+    if all(_CODE.fullmatch(gold) for gold in golds):
+        sizes = {len(gold) for gold in golds}
+        named = set(_CODE.findall(_GROUPED.sub("", fold(reply))))
+        return len({number for number in named.difference(golds) if len(number) in sizes})
+    if all(map(_questions, golds)):
+        text = caseless(reply)
+        return max(0, _questions(reply) - sum(text.count(caseless(gold)) * _questions(gold) for gold in golds))
+    return 0
+
+
+def _share(reply: str, golds: Sequence[str]) -> float:
+    return len(_contained(reply, golds)) / (len(golds) + _others(reply, golds))
+
+
+def _any(reply: str, golds: Sequence[str]) -> float:
+    """Whether a short answer has any of the gold texts; of numbers the share of these among all that it names."""
+    if all(_CODE.fullmatch(gold) for gold in golds):
+        right = len(_contained(reply, golds))
+        return right / (right + _others(reply, golds)) if right else 0.0
+    answer = _BLOCK.sub("", reply).strip()
+    if len(answer) > _SHORT:
+        answer = answer.rpartition("\n\n")[2]
+    return float(len(answer) <= _SHORT and bool(_contained(answer, golds)))
+
+
+def _at_the_end(reply: str, golds: Sequence[str]) -> float:
+    """Whether a gold text is in a reply and none of its kind follows."""
+    text = _GROUPED.sub("", reply)
+    right = _contained(text, golds)
+    last = max((_end(text, gold) for gold in right), default=0)
+    return float(bool(right) and not _others(text[last:], golds))
+
+
+def _end(text: str, gold: str) -> int:
+    """Where the last occurrence of a text ends, whatever its case and white space; 0 if it has another form."""
+    pattern = re.compile(r"\s+".join(map(re.escape, gold.split())), re.IGNORECASE)
+    return max((match.end() for match in pattern.finditer(text)), default=0)
+
+
+def _strict(value: Callable[[str, Sequence[str]], float]) -> Corrected:
     def compute(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
         golds = texts(gold)
         if not golds:
             return None
-        contained = [text for text in golds if stands_in(reply, text)]
-        return join([float(text in contained) for text in golds]), bool(reply.strip()), ", ".join(contained) or None
+        return value(reply, golds), bool(reply.strip()), ", ".join(_contained(reply, golds)) or None
 
     return compute
 
@@ -106,12 +167,42 @@ def _strict_letter(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
 
 METRICS = (
     *(
-        metric("ruler2", f"ruler2_{name}", _official(clean, join), _strict(join), description)
-        for name, clean, join, description in (
-            ("all", str, _mean, "mean over gold texts of containment or 1 - word error rate"),
-            ("part", lambda reply: _BLOCK.sub("", reply), max, "the largest of these, without repeated documents"),
-            ("2steps", lambda reply: reply.split("\n\n")[-1], _mean, "the mean over the last paragraph of the reply"),
+        metric("ruler2", f"ruler2_{name}", _official(clean, join), _strict(value), description)
+        for name, clean, join, value, description in (
+            ("all", str, _mean, _share, "mean over gold texts of containment or 1 - word error rate"),
+            (
+                "part",
+                lambda reply: _BLOCK.sub("", reply),
+                max,
+                _any,
+                "the largest of these, without repeated documents",
+            ),
+            (
+                "2steps",
+                lambda reply: reply.split("\n\n")[-1],
+                _mean,
+                _at_the_end,
+                "the mean over the last paragraph of the reply",
+            ),
         )
     ),
     metric("ruler2", "ruler2_mcq_letter", _official_letter, _strict_letter, "is the letter the gold one"),
 )
+ALL, PART, LAST, LETTER = (each.full_name for each in METRICS)
+METRIC_OF: Mapping[str, str] = MappingProxyType(
+    {
+        "mk_niah_basic": ALL,
+        "mk_niah_easy": ALL,
+        "mk_niah_medium": LETTER,
+        "mk_niah_hard": LETTER,
+        "mv_niah_basic": ALL,
+        "mv_niah_easy": ALL,
+        "mv_niah_medium": LAST,
+        "mv_niah_hard": ALL,
+        "qa_basic": PART,
+        "qa_easy": PART,
+        "qa_medium": PART,
+        "qa_hard": PART,
+    }
+)
+"""The metric of each task, as its publisher's configuration says."""
