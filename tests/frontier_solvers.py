@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fathom.benchmarks.babilong.tasks import NUMBERS
 from fathom.benchmarks.longproc.puzzles import solution
 from fathom.benchmarks.nolima.tasks import LINKS
 from fathom.benchmarks.oolong.messages import SUBJECTS
 from fathom.benchmarks.oolong.tasks import MOST, RELATIONS
+from fathom.benchmarks.ruler.v2_questions import TEXTS
 
 LAST = {
     name: number
@@ -182,6 +183,69 @@ def blind_to_subjects(prompt: str) -> str:
     return str(counts[options[0]] if options else in_all)
 
 
+SOLVED: Mapping[str, Callable[[int, int, int], int]] = {
+    "sum": lambda x, y, z: x + y,
+    "difference": lambda x, y, z: x - y,
+    "product": lambda x, y, z: x * y,
+    "quotient": lambda x, y, z: x // y,
+    "double": lambda x, y, z: 3 * x,
+    "change": lambda x, y, z: z - x * y,
+    "row": lambda x, y, z: 2 * z - y,
+    "fence": lambda x, y, z: 2 * (x + y),
+    "mean": lambda x, y, z: (x + y + z) // 3,
+    "age": lambda x, y, z: y - x - z,
+    "walk": lambda x, y, z: x * y + z,
+    "half": lambda x, y, z: x // 2 - y,
+}
+
+
+def letter(question: str) -> str:
+    """The letter of the right answer to a question of RULERv2, from its text alone."""
+    for kind, solve in SOLVED.items():
+        text = f"{TEXTS['en'][kind]} {TEXTS['en'][f'{kind}_asked']}"
+        seen: set[str] = set()
+        pattern = ""
+        for at, part in enumerate(re.split(r"\{(\w+)\}", text)):
+            group = f"(?P<{part}>\\d+)" if part in "xyz" else f"(?P<{part}>\\w+)"
+            pattern += re.escape(part) if at % 2 == 0 else f"(?P={part})" if part in seen else group
+            seen |= {part} if at % 2 else set()
+        if match := re.match(pattern, question):
+            x, y, z = (int(match.groupdict().get(name) or 0) for name in "xyz")
+            options = re.findall(r"([A-D])\. (\d+)", question)
+            return next((name for name, value in options if int(value) == solve(x, y, z)), "none")
+    return "none"
+
+
+def numbered_questions(prompt: str) -> str:
+    body = re.split(r"\n\n(?:This is how|Copy question|There are several)", prompt)[0]
+    questions = re.findall(r"^Question (\d+): (.*)$", body, re.MULTILINE)
+    task = prompt.rpartition("\n\n")[2]
+    (number,) = re.findall(r"(?:question|number) (\d{7})", task)
+    texts = [text for other, text in questions if other == number]
+    if "right answer" in task:
+        return f"\\boxed{{{letter(texts[0]) if texts else 'none'}}}"
+    if ordinal := re.search(r"opy the (\w+) one", task):
+        return texts[LAST[ordinal[1]]] if LAST[ordinal[1]] < len(texts) else "none"
+    return "\n\n".join(texts)
+
+
+def numbered_documents(prompt: str) -> str:
+    body, _, task = prompt.rpartition("\n\n")
+    documents = re.findall(r"^Document (\d{7}):\n(.*)\n(.*)$", body, re.MULTILINE)
+    by_title = {title: (number, text) for number, title, text in documents}
+    if text := re.search(r"has this text\?\n(.*)\n(.*)\n", task):
+        return next((number for number, *rest in documents if rest == [text[1], text[2]]), "none")
+    asked = re.search(r"(river|bridge|name)[^?]* the town where ([\w ]+?) (was born|opened a workshop)", task)
+    assert asked
+    number, text = by_title.get(asked[2], ("", ""))
+    if "number of the document" in task:
+        return number or "none"
+    home = re.search(r"Born in (\w+)" if asked[3] == "was born" else r"opened a workshop in (\w+)", text)
+    patterns = {"river": r"on the river (\w+)", "bridge": r"built by (\w+ \w+) in", "name": r"named after (\w+ \w+),"}
+    answer = re.search(patterns[asked[1]], by_title.get(home[1], ("", ""))[1]) if home else None
+    return answer[1] if answer else "none"
+
+
 def solver_of(task: str) -> Callable[[str], str]:
     """The reader of a task."""
     special = {
@@ -192,6 +256,9 @@ def solver_of(task: str) -> Callable[[str], str]:
         "longproc_tom": tom,
         "longproc_countdown": countdown,
     }
+    for family, solve in (("_niah_basic", retrieval), ("niah_", numbered_questions), ("2_qa_", numbered_documents)):
+        if task.startswith("ruler2_") and family in task:
+            return solve
     families = {
         "graphwalks": graphwalks,
         "mrcr": mrcr,

@@ -11,13 +11,14 @@ from zipfile import ZipFile
 import polars
 
 from fathom.benchmarks.babilong.scoring import LABELS
+from fathom.benchmarks.ruler.v2_scoring import LETTER, METRIC_OF
 from made import make_document
 
 NEEDLES = (2, 4, 8)
 
 
 def write_frontier(folder: Path, count: int = 4) -> Path:
-    """Records of MRCR (two), Graphwalks, BABILong, AA-LCR, LongProc, Oolong and CorpusQA, in a folder."""
+    """Records of MRCR (two), Graphwalks, BABILong, AA-LCR, LongProc, Oolong, RULERv2 and CorpusQA, in a folder."""
     write_mrcr(folder / "openai--mrcr", count)
     write_google(folder / "google", count)
     write_graphwalks(folder / "openai--graphwalks", count)
@@ -26,6 +27,7 @@ def write_frontier(folder: Path, count: int = 4) -> Path:
     write_nolima(folder / "amodaresi--NoLiMa", count)
     write_longproc(folder / "longproc_data", count)
     write_oolong(folder / "oolongbench", count)
+    write_ruler2(folder / "gym", count)
     (folder / "corpusqa").mkdir()
     rows = [
         {
@@ -258,3 +260,34 @@ def write_oolong(folder: Path, count: int) -> None:
     for name, rows in (("oolong-synth", synth), ("oolong-real", real)):
         (folder / name).mkdir(parents=True)
         polars.DataFrame(rows).write_parquet(folder / name / "test-00000-of-00001.parquet")
+
+
+def write_ruler2(folder: Path, count: int) -> None:
+    """The file of NeMo Gym with prompts of all tasks."""
+    folder.mkdir(parents=True)
+    with (folder / "ruler2_benchmark.jsonl").open("w") as file:
+        for task, metric in METRIC_OF.items():
+            for number in range(count):
+                file.write(json.dumps(ruler2_record(task, metric, number)) + "\n")
+
+
+def ruler2_record(task: str, metric: str, number: int) -> dict[str, object]:
+    """A record of RULERv2."""
+    code = str(10**6 + number)
+    question = f"How many are {number}? A. {number} B. 2 C. 3 D. 4"
+    gold: str | list[str] = [code, str(2 * 10**6 + number)] if task == "qa_easy" else [code]
+    if metric == LETTER:
+        gold = "ABCD"[number % 4]
+    elif "niah" in task and "basic" not in task:
+        gold = [question, f"{question} again A. 1 B. 2 C. 3 D. 4"] if task == "mv_niah_easy" else [question]
+    elif task in ("qa_medium", "qa_hard"):
+        gold = [f"Keeper {number}"]
+    return {
+        "question": f"Question {code}: {question}\n\nWhat of {task} {number}?",
+        "expected_answer": gold,
+        "eval_type": "multichoice" if metric == LETTER else "ruler2",
+        "match_type": "all",
+        "task": task,
+        "length": 90,
+        "index": number,
+    }

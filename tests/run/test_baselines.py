@@ -68,6 +68,7 @@ ASKED_OTHERWISE = (
     "mrcr_",
     "graphwalks_",
     "ruler_",
+    "ruler2_",
     "nolima_",
     "babilong_",
     "longproc_",

@@ -100,6 +100,7 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
                 "graphwalks_",
                 "mrcr_",
                 "ruler_",
+                "ruler2_",
                 "nolima_",
                 "babilong_",
                 "longproc_",

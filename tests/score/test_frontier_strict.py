@@ -37,6 +37,8 @@ WHERE = {"question": "Where is Mary?"}
 YUKI = {"character_set": ["Yuki", "Stuart", "Katie"]}
 SUM = {"nums": [1, 2, 3, 4], "target": 10}
 CITIES = {"ground_truth_cities": "New York**Rome", "ground_truth_durations": "2**3"}
+OPTIONS = "A. 1 B. 2 C. 3 D. 4"
+CHOICE = f"How many? {OPTIONS}"
 TRACE = "# Search Procedure\nstart\n |- Try 1 + 2 = 3. Add 3.\n |- Try 3 + 3 = 6. Add 6.\n"
 
 
@@ -79,6 +81,18 @@ def case(
         case("near words", "ruler2/ruler2_all", "the red boat", ["the red goat"], (2 / 3, 0)),
         case("near words", "ruler2/ruler2_part", "the red boat", ["the red goat"], (2 / 3, 0)),
         case("part of a word", "ruler2/ruler2_2steps", "81234567", ["1234567"], (1, 0)),
+        case("another number", "ruler2/ruler2_all", "1234567 or 7654321", ["1234567"], (1, 1 / 2)),
+        case("a list of numbers", "ruler2/ruler2_all", "1234567, 7654321, 5555555", ["1234567"], (1, 0)),
+        case("separators", "ruler2/ruler2_all", "1,234,567", ["1234567"], (0, 1)),
+        case("another question", "ruler2/ruler2_all", f"{CHOICE} So? {OPTIONS}", [CHOICE], (1, 1 / 2)),
+        case("the question twice", "ruler2/ruler2_all", f"{CHOICE}\n{CHOICE}", [CHOICE], (1, 1)),
+        case("two of four", "ruler2/ruler2_all", "1111111 2222222", ["1111111", "2222222", "3", "4"], (1 / 2, 1 / 2)),
+        case("another document", "ruler2/ruler2_part", "1234567, 7654321", ["1234567", "5555555"], (1, 1 / 2)),
+        case("both documents", "ruler2/ruler2_part", "1234567, 5555555", ["1234567", "5555555"], (1, 1)),
+        case("everything", "ruler2/ruler2_part", "Bonn, " * 60 + "Rome", ["Rome"], (1, 0)),
+        case("an answer after reasons", "ruler2/ruler2_part", "Bonn, " * 60 + "\n\nRome", ["Rome"], (1, 1)),
+        case("another one after it", "ruler2/ruler2_2steps", f"{CHOICE} So? {OPTIONS}", [CHOICE], (1, 0)),
+        case("no empty line", "ruler2/ruler2_2steps", f"So? {OPTIONS}\n{CHOICE}", [CHOICE], (1, 1)),
         case("a plain letter", "ruler2/ruler2_mcq_letter", "B", ["B"], (0, 1)),
         case("every name", "nolima/contains", "Yuki, Stuart or Katie", ["Yuki"], (1, 0), extra=YUKI),
         case("another case", "nolima/EM", "YUKI", ["Yuki"], (0, 1), extra=YUKI),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 from random import Random
 from statistics import fmean
 
@@ -17,6 +17,8 @@ from fathom.benchmarks.longproc.puzzles import beliefs, links, solution, sums
 from fathom.benchmarks.longproc.scoring import arithmetic
 from fathom.benchmarks.oolong.scoring import DECAY
 from fathom.benchmarks.oolong.tasks import BEST_CONSTANT, KINDS, MOST, RELATIONS, asked_of
+from fathom.benchmarks.ruler import v2_documents, v2_questions
+from frontier_solvers import letter
 
 
 @given(st.integers(0, 1 << 32), st.sampled_from(sorted(ASKED)))
@@ -102,3 +104,38 @@ def test_the_answer_follows_from_the_counts(seed: int, kind: str) -> None:
         assert asked.counts[asked.options.index(str(asked.answer))] == max(asked.counts) > sorted(asked.counts)[-2]
     else:
         assert asked.answer == RELATIONS[(first < second) + 2 * (first == second)]
+
+
+@given(st.integers(0, 1 << 32))
+def test_a_question_of_rulerv2_has_four_options_of_which_the_right_one_follows_from_its_text(seed: int) -> None:
+    made = v2_questions.choice(Random(seed), v2_questions.TEXTS["en"])
+    assert made.text == f"{made.setting} {made.asked}"
+    values = [int(value) for value in re.findall(r"[A-D]\. (\d+)", made.text)]
+    assert len(set(values)) == 4
+    assert min(values) > 0
+    assert letter(made.text) == made.letter
+
+
+@pytest.mark.parametrize("kind", v2_questions.KINDS)
+def test_the_right_option_is_as_often_each_letter_and_each_in_size(kind: str) -> None:
+    rng, letters, sizes = Random(kind), Counter[str](), Counter[int]()
+    for _ in range(4000):
+        answer = v2_questions.KINDS[kind](rng).answer
+        shuffled, right = v2_questions.options(rng, answer)
+        letters[right] += 1
+        sizes[sorted(shuffled).index(answer)] += 1
+    assert all(count == pytest.approx(1000, abs=150) for count in (*letters.values(), *sizes.values()))
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from(["en", "zh"]))
+def test_a_question_of_rulerv2_needs_two_documents_which_no_other_is_about(seed: int, language: str) -> None:
+    asked = v2_documents.chain(Random(seed), v2_documents.TEXTS[language], 10)
+    others = list(islice(asked.others, 10))
+    titles = [text.title for text in (asked.person, asked.town, *others)]
+    assert len(set(titles)) == 12
+    assert asked.person.title in asked.question
+    assert asked.town.title not in asked.question
+    assert asked.town.title in (asked.person.names["born"], asked.person.names["worked"])
+    assert any(asked.answer in sentence for sentence in asked.town.sentences)
+    for text in others:
+        assert not any(asked.person.title in sentence for sentence in text.sentences)

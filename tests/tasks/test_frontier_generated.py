@@ -24,7 +24,7 @@ from fathom.types import Sample
 from frontier_solvers import blind_to_subjects, solver_of
 
 LENGTHS = (4096, 16384)
-SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolong")
+SUITES = ("mrcr", "graphwalks", "ruler", "ruler2", "nolima", "babilong", "longproc", "oolong")
 TASKS = [
     task for suite in SUITES for task in get_suite(suite).tasks if get_task(task).gold == () and "published" not in task
 ]
@@ -123,6 +123,10 @@ def test_every_length_is_filled_and_asks_the_same(prompts: Mapping[str, list[tup
         "oolong_counting",
         "oolong_timeline",
         "oolong_user",
+        "ruler2_mk_niah_basic",
+        "ruler2_mk_niah_hard",
+        "ruler2_mv_niah_easy",
+        "ruler2_qa_medium",
     ],
 )
 def test_a_longer_prompt_has_all_pieces_of_a_shorter_one_in_their_order(
@@ -253,3 +257,45 @@ def test_every_register_has_as_many_entries_as_the_one_in_question(
             counts = Counter(re.findall(r"Show me an entry of the (.+) kept at (.+)\.", prompt))
             assert sorted(counts.values())[1:] == [needles] * (len(counts) - 1)  # one may be incomplete
             assert len(str(sample.inputs["random_string_to_prepend"])) == 12
+
+
+@pytest.mark.slow
+def test_rulerv2_has_the_numbers_of_its_configuration(prompts: Mapping[str, list[tuple[Sample, str]]]) -> None:
+    for task, pattern in (
+        ("mk_niah_basic", r"code number of ([\w-]+) is \d{10}\."),
+        ("mv_niah_basic", r"code number of ([\w-]+) is \d{10}\."),
+        ("mk_niah_easy", r"^Question (\d{7}): "),
+        ("mv_niah_hard", r"^Question (\d{7}): "),
+        ("qa_hard", r"^Document (\d{7}):$"),
+    ):
+        for sample, prompt in prompts[f"ruler2_{task}"]:
+            if sample.language == "en":
+                counts = Counter(Counter(re.findall(pattern, prompt, re.MULTILINE)).values())
+                assert counts.most_common(1)[0][0] == (4 if task.startswith("mv") else 1)
+                assert counts.total() - counts[4 if task.startswith("mv") else 1] <= 1
+    for task, copied in (("mk_niah_medium", 5), ("mk_niah_hard", 0)):
+        for sample, prompt in prompts[f"ruler2_{task}"]:
+            if sample.language == "en":
+                body, _, examples = prompt.partition("\n\nThis is how it is done")
+                shown = re.findall(r"question (\d{7}) .*\n(Question.*\n)?Answer: \\boxed\{[A-D]\}", examples)
+                assert [len(shown), sum(bool(text) for _, text in shown)] == [5, copied]
+                assert all(f"Question {number}: " in body for number, _ in shown)
+    for sample, _ in prompts["ruler2_mv_niah_easy"]:
+        assert len(json.loads(str(sample.inputs["gold_json"]))) == 4
+    for sample, prompt in prompts["ruler2_qa_easy"]:
+        assert len(sample.targets) == 2
+        assert all(target in prompt for target in sample.targets)
+
+
+@pytest.mark.slow
+def test_the_four_questions_of_a_number_are_asked_for_at_every_place(
+    prompts: Mapping[str, list[tuple[Sample, str]]],
+) -> None:
+    places = set()
+    for task in ("ruler2_mv_niah_medium", "ruler2_mv_niah_hard"):
+        for sample, prompt in prompts[task]:
+            number = re.findall(r"\d{7}", prompt)[-1]
+            of_number = re.findall(rf"^(?:Question|题目) {number}[:：] ?(.*)$", prompt, re.MULTILINE)
+            assert len(of_number) == 4
+            places.add(of_number.index(sample.targets[0]))
+    assert places == {0, 1, 2, 3}

@@ -18,15 +18,18 @@ from fathom.benchmarks.longproc.records import read_numbers, read_page
 from fathom.benchmarks.mrcr.records import read_record
 from fathom.benchmarks.nolima.records import read_needles
 from fathom.benchmarks.oolong.records import read_synth
+from fathom.benchmarks.ruler.v2_records import read_record as read_ruler2
+from fathom.benchmarks.ruler.v2_scoring import LETTER, METRIC_OF
 from fathom.documents.corpus.records import BadRowError
 from fathom.score.judge import Case
+from fathom.score.registry import get_scorer, row_of
 from fathom.suites.build import build
 from fathom.suites.registry import get_suite, tasks
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.types import FathomError
 from made import make_document
-from made_frontier import write_frontier
+from made_frontier import ruler2_record, write_frontier
 
 # Suites with published records, and how many samples four records of each of their data sets make.
 JUDGED = ("aa_lcr", "corpusqa")
@@ -39,6 +42,7 @@ SUITES = {
     "oolong": 8,
     "corpusqa": 4,
     "nolima": 40,
+    "ruler2": 48,
 }
 
 
@@ -310,3 +314,43 @@ def test_a_page_outside_the_folder_of_its_table_is_not_read(tmp_path: Path) -> N
     record = {"html_path": "../page.html", "task_topic": "a", "task_description": "b", "gt": "c", "tsv_header": "d"}
     with pytest.raises(BadRowError, match="webpage"):
         read_page({**record, "file": str(tmp_path / "table" / "table.json")}, "here")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"task": "niah_single_1"}, "keep the folders that the generator made"),
+        ({"task": None}, "keep the folders that the generator made"),
+        ({"question": " "}, "question"),
+        ({"expected_answer": []}, "expected_answer"),
+        ({"expected_answer": [" "]}, "expected_answer"),
+        ({"expected_answer": 5}, "expected_answer"),
+        ({"task": "mk_niah_hard", "expected_answer": "E"}, "a letter from A to D"),
+        ({"task": "mk_niah_hard", "expected_answer": ["A", "B"]}, "a letter from A to D"),
+    ],
+)
+def test_a_faulty_record_of_rulerv2_is_a_bad_row(change: dict[str, object], why: str) -> None:
+    with pytest.raises(BadRowError, match=why):
+        read_ruler2({**ruler2_record("qa_hard", METRIC_OF["qa_hard"], 0), **change}, "here")
+
+
+def test_a_folder_of_the_generator_says_which_task_of_rulerv2_its_records_are(tmp_path: Path) -> None:
+    for task in ("mk_niah_medium", "qa_easy"):
+        path = tmp_path / "data" / "ruler2" / "my_model_16384" / task / "test.jsonl"
+        path.parent.mkdir(parents=True)
+        records = [ruler2_record(task, METRIC_OF[task], number) for number in range(3)]
+        kept = ("index", "question", "expected_answer", "length")
+        path.write_text("".join(json.dumps({name: record[name] for name in kept}) + "\n" for record in records))
+    names = "ruler2_published_mk_niah_medium,ruler2_published_qa_easy"
+    suite = open_suite(
+        build(configure(names, data=[str(tmp_path / "data")], lengths=(1024,)), tmp_path / "suite").folder
+    )
+    samples = list(suite.samples())
+    assert len(samples) == 6
+    for sample in samples:
+        letters = METRIC_OF[sample.task.removeprefix("ruler2_published_")] == LETTER
+        assert sample.chance == (0.25 if letters else 0)
+        assert len(sample.targets) == (1 if letters else 2)
+        task = tasks()[sample.task]
+        for rule in ("official", "strict"):
+            assert get_scorer(task.official, rule)(row_of(sample.targets[0], sample)).value == 1

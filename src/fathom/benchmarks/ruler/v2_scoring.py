@@ -7,10 +7,10 @@ the letter after "The final answer is", in ``\\boxed{}`` or after "Answer:".
 
 ``strict`` gives no parts for near texts: gold texts count as whole words, whatever their line ends. Others of their
 kind that a reply names count against it: numbers of as many digits (seven at least), and questions with four options.
-So the mean is the share of the gold texts among these and all others named, which is next to nothing of a list of
-everything. In ``ruler2_part`` answers that are no such numbers have to be in a reply of at most 300 characters, or in
-its last paragraph if that has no more. In ``ruler2_2steps`` nothing of the kind may follow the gold text. A letter must
-be chosen as in all other tasks.
+So the mean is the share of the gold texts among these and all others named, and nothing if the others are more. In
+``ruler2_part`` answers that are no such numbers have to be in a reply of at most 300 characters, or in its last
+paragraph if that has no more. In ``ruler2_2steps`` nothing of the kind may follow the gold text. A letter must be
+chosen as in all other tasks.
 """
 
 import re
@@ -92,15 +92,20 @@ def _others(reply: str, golds: Sequence[str]) -> int:
     return 0
 
 
-def _share(reply: str, golds: Sequence[str]) -> float:
-    return len(_contained(reply, golds)) / (len(golds) + _others(reply, golds))
+def _share(reply: str, golds: Sequence[str], wanted: int | None = None) -> float:
+    """The share of gold texts among those wanted and the others named; 0 of a reply that names more others than gold.
+
+    Args:
+        wanted: How many were asked for; None for all of them.
+    """
+    right, others = len(_contained(reply, golds)), _others(reply, golds)
+    return 0.0 if others > len(golds) else right / (max(right, wanted or len(golds)) + others)
 
 
 def _any(reply: str, golds: Sequence[str]) -> float:
     """Whether a short answer has any of the gold texts; of numbers the share of these among all that it names."""
     if all(_CODE.fullmatch(gold) for gold in golds):
-        right = len(_contained(reply, golds))
-        return right / (right + _others(reply, golds)) if right else 0.0
+        return _share(reply, golds, 1)
     answer = _BLOCK.sub("", reply).strip()
     if len(answer) > _SHORT:
         answer = answer.rpartition("\n\n")[2]
