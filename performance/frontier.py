@@ -4,13 +4,15 @@
 
 Each task is built alone at one length; the table has CPU seconds per prompt, the least and the largest share of the
 budget that is filled, and the mean score, under ``strict``, of replies that dump every answer of the kind in question.
-``--floors`` prints instead what copies of a random one of the like entries score on MRCR's generated tasks.
+``--floors`` prints instead what copies of a random one of the like entries score on MRCR's generated tasks, and of a
+random question on those of RULERv2 that ask for copies.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -24,8 +26,11 @@ from fathom.suites.build import build, configure
 from fathom.suites.registry import get_suite, get_task
 from fathom.suites.settings import BuildSettings
 from fathom.suites.suitefile import open_suite
+from fathom.tokens.length import render
 from fathom.types import Sample
 
+COPIED = ("ruler2_mk_niah_easy", "ruler2_mv_niah_easy", "ruler2_mv_niah_medium", "ruler2_mv_niah_hard")
+_QUESTION = re.compile(r"^Question \d{7}: (.+ D\. \d+)$", re.MULTILINE)
 SUITES = ("mrcr", "graphwalks", "ruler", "ruler2", "nolima", "babilong", "longproc", "oolong")
 
 
@@ -39,6 +44,18 @@ def _floors(settings: BuildSettings) -> None:
         chance = fmean(sample.chance for sample in samples)
         print(f"{name}: " + ", ".join(f"{rule} {share:.1%}" for rule, share in zip(RULES, shares, strict=True)))
         print(f"{name}: chance of the samples {chance:.1%}")
+
+    for name in COPIED:
+        with tempfile.TemporaryDirectory() as folder:
+            suite = open_suite(build(configure(name, settings), Path(folder) / "suite").folder)
+            rows = [
+                row_of(copy, sample)
+                for sample in suite.samples()
+                for copy in _QUESTION.findall(render(sample, suite.texts()))
+                if copy not in sample.targets[0]
+            ]
+        shares = [fmean(get_scorer(get_task(name).official, rule)(row).value or 0.0 for row in rows) for rule in RULES]
+        print(f"{name}: " + ", ".join(f"{rule} {share:.1%}" for rule, share in zip(RULES, shares, strict=True)))
 
 
 def _copies(sample: Sample) -> list[str]:
