@@ -7,7 +7,7 @@ proven to agree: near misses stand in every prompt, and papers of other towns fi
 rows that are computed over two tables, ``loft_icl`` for the code of a message after many examples of such codes.
 
 A corpus of a longer prompt has all of a shorter one, with the same identifiers, which say nothing about places. Unlike
-in LOFT they are no running numbers, and there are no examples of questions. Answers must be exact under ``strict``, where
+in LOFT they are no running numbers, and there are no examples of questions. Under ``strict`` answers must be exact;
 LOFT's own rule takes any text that contains one.
 """
 
