@@ -26,7 +26,7 @@ from fathom.suites.settings import BuildSettings
 from fathom.suites.suitefile import open_suite
 from fathom.types import Sample
 
-SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolong")
+SUITES = ("mrcr", "graphwalks", "ruler", "nolima", "babilong", "longproc", "oolong", "loft")
 
 
 def _floors(settings: BuildSettings) -> None:
