@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from zipfile import ZipFile
@@ -289,16 +290,16 @@ def write_loft(folder: Path, count: int, length: str = "2k") -> None:
                 continue
             write_lines(path / "corpus.jsonl", tables if kind == "sql" else corpus)
             queries = [loft_query(kind, dataset, number) for number in range(count + 2)]
-            for split, rows in (("test", queries[:count]), ("dev", queries[:1]), ("few_shot", queries[count:])):
+            for split, some in (("test", queries[:count]), ("dev", queries[:1]), ("few_shot", queries[count:])):
                 if split != "few_shot" or kind != "sql":
-                    write_lines(path / f"{split}_queries.jsonl", rows)
+                    write_lines(path / f"{split}_queries.jsonl", some)
 
 
 def loft_query(kind: str, dataset: str, number: int) -> dict[str, object]:
     """A query of LOFT, of two turns where the data set has turns."""
     query, pair = f"Who lives in town {number}?", [f"p{number}", 1]
     answers: object = {"retrieval": [pair], "rag": [f"Keeper {number}"], "sql": [[f"Keeper {number}", number]]}[kind]
-    metadata = {"candidate_pids": [f"p{number}", "p0"]} if kind == "sql" else {"qrels": [pair]}
+    metadata: dict[str, object] = {"candidate_pids": [f"p{number}", "p0"]} if kind == "sql" else {"qrels": [pair]}
     if dataset in ("topiocqa", "sparc"):
         answers = [pair, pair] if kind == "retrieval" else [answers, answers]
         metadata = metadata if kind == "sql" else {"qrels": [[pair], [pair]]}
@@ -306,6 +307,6 @@ def loft_query(kind: str, dataset: str, number: int) -> dict[str, object]:
     return {"qid": f"q{number}", "query_text": query, "answers": answers, "metadata": metadata}
 
 
-def write_lines(path: Path, rows: list[dict[str, object]]) -> None:
+def write_lines(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """A file of JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -297,6 +297,16 @@ def test_each_turn_is_asked_after_the_earlier_ones_with_their_gold_answers(tmp_p
 
 
 @pytest.mark.slow
+def test_two_copies_of_which_one_is_changed_are_named(tmp_path: Path) -> None:
+    for copy in ("one", "other"):
+        write_loft(tmp_path / "data" / copy, 1)
+    assert loft_sample(tmp_path, "loft_published_icl_web")[0].targets == ("Output: ['(B)']",)
+    write_loft(tmp_path / "data" / "third", 2)
+    with pytest.raises(FathomError, match="different queries of loft_rag_nq with the id 'q0'; name one copy"):
+        build(configure("loft_published_rag_nq", data=[str(tmp_path / "data")], lengths=(2048,)), tmp_path / "suites")
+
+
+@pytest.mark.slow
 def test_a_query_of_tables_has_its_own_tables_and_no_others(tmp_path: Path) -> None:
     write_loft(tmp_path / "data", 3)
     _, prompt = loft_sample(tmp_path, "loft_published_sql_spider", 2)
@@ -342,6 +352,9 @@ def test_what_lacks_in_the_folders_is_said_with_what_to_do(
         {"answers": [["p9", 1]]},
         {"answers": [5]},
         {"answers": [[5, 1]]},
+        {"answers": [[]]},
+        {"query_text": ["Who?"], "answers": [5]},
+        {"query_text": ["Who?"], "answers": [[]]},
     ],
 )
 def test_a_faulty_query_is_a_bad_row(tmp_path: Path, change: dict[str, object]) -> None:

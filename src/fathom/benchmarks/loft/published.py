@@ -24,6 +24,7 @@ from fathom.types import (
     Draw,
     Ending,
     Facet,
+    FathomError,
     Measure,
     Plan,
     Resources,
@@ -62,9 +63,13 @@ def metric_of(kind: str, dataset: str) -> str:
 
 
 def pool(resources: Resources, kind: str, dataset: str) -> CandidatePool:
-    """The queries of a data set in the order of their files, each at the length of its folder."""
+    """The queries of a data set in the order of their files, each at the length of its folder.
+
+    Raises:
+        FathomError: Two queries have the same id and are not equal.
+    """
     name = f"loft_{kind}_{dataset}"
-    candidates, elsewhere = list[Candidate](), 0
+    candidates, elsewhere = dict[str, Candidate](), 0
     for corpus in resources.documents:
         if corpus.meta.get("dataset") != name:
             continue
@@ -75,17 +80,17 @@ def pool(resources: Resources, kind: str, dataset: str) -> CandidatePool:
         for question in corpus.questions:
             query, turns = str(question.meta["query"]), question.meta["turns"]
             assert isinstance(turns, list)
-            candidates.append(
-                Candidate(
-                    corpus,
-                    (whole_text(corpus),),
-                    (question,),
-                    lengths=(LENGTHS[folder],),
-                    name=f"{folder}-{_NAME.sub('_', query)}" + (f"-{len(turns)}" if len(turns) > 1 else ""),
-                    cluster=f"{name} {query}",
+            item = f"{folder}-{_NAME.sub('_', query)}" + (f"-{len(turns)}" if len(turns) > 1 else "")
+            if item in candidates:
+                raise FathomError(
+                    f"{candidates[item].document.source} and {corpus.source}: different queries of {name} with the id "
+                    f"{query!r}; name one copy of the data set with `data`"
                 )
+            spans, lengths = (whole_text(corpus),), (LENGTHS[folder],)
+            candidates[item] = Candidate(
+                corpus, spans, (question,), lengths=lengths, name=item, cluster=f"{name} {query}"
             )
-    return CandidatePool((), candidates, shuffled=False, stated=True, elsewhere=elsewhere)
+    return CandidatePool((), list(candidates.values()), shuffled=False, stated=True, elsewhere=elsewhere)
 
 
 def plan(draw: Draw, kind: str, dataset: str) -> Plan:
@@ -110,7 +115,7 @@ def _arranged(candidate: Candidate, kind: str, dataset: str, length: int, measur
     parts += [_block(turn, kind, words) + FRAME["turn"] for turn in earlier]
     parts += [_ask(last, kind, words)]
     ending = _ending(last, kind, dataset, "".join(parts), int(str(corpus.meta["passages"])))
-    facets: dict[str, Facet] = {"split": str(question.meta["split"])} | ({"form": FORM} if earlier else {})
+    facets: Mapping[str, Facet] = {"split": str(question.meta["split"]), **({"form": FORM} if earlier else {})}
     ending = replace(ending, facets=facets)
     return Arranged((_PROMPTS[kind]["before"].format_map(words), whole_text(corpus), ending.question), ending)
 

@@ -182,7 +182,7 @@ def _document(
         for number, turn in enumerate(turns)
     )
     name = f"loft_{place.kind}_{place.dataset}"
-    meta = {"dataset": name, "length": place.length, "passages": passages, "shots": list(shots)}
+    meta: dict[str, Json] = {"dataset": name, "length": place.length, "passages": passages, "shots": list(shots)}
     return Document(_id(f"{name} {place.length}", text), text, where, "en", questions=questions, meta=meta)
 
 
@@ -211,14 +211,17 @@ def _turns(fields: Mapping[str, Any], place: Place, corpus: Corpus) -> list[Turn
     stated = metadata.get("qrels") if isinstance(metadata, Mapping) and place.kind == "rag" else None
     named = list(stated) if several and isinstance(stated, list) else [stated]
     turns: list[Turn] = []
-    for query, gold, pairs in zip_longest(queries, golds, named[: len(queries)]):
-        # Each turn of several has one passage.
-        pairs = (gold if isinstance(gold[0], list) else [gold]) if place.kind == "retrieval" else pairs or ()
-        support = [_passage(corpus, pair) for pair in pairs]
+    for query, answer, pairs in zip_longest(queries, golds, named[: len(queries)]):
+        gold = answer if isinstance(answer, list) else [answer]
+        if place.kind == "retrieval":
+            # Each turn of several has one passage.
+            pairs = gold if all(isinstance(pair, list) for pair in gold) else [gold]
+        support = [_passage(corpus, pair) for pair in (pairs if isinstance(pairs, list) else ())]
         if place.kind == "retrieval":
             gold = [[passage.id, 1] for passage in support]
         quoted = [[passage.id, _quoted(passage, place)] for passage in support]
-        gold = gold if isinstance(gold, list) else [gold]
+        if not gold:
+            raise BadRowError("a turn has no answer")
         turns.append({"query": storable(query).strip(), "gold": gold, "support": list[Json](quoted)})
     return turns
 
@@ -283,7 +286,10 @@ def _shots(place: Place, corpus: Corpus, state: tuple[int, int]) -> Sequence[Jso
         BadRowError: They cannot be read.
     """
     rows = _lines(place.folder / "few_shot_queries.jsonl")
-    return [list[Json](_turns(typed(Query, row), place, corpus)) for row in rows]
+    try:
+        return [list[Json](_turns(typed(Query, row), place, corpus)) for row in rows]
+    except BadRowError as error:
+        raise BadRowError(f"few_shot_queries.jsonl: {error}") from None
 
 
 @lru_cache(maxsize=64)
