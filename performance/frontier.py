@@ -31,7 +31,7 @@ from fathom.types import Sample
 
 COPIED = ("ruler2_mk_niah_easy", "ruler2_mv_niah_easy", "ruler2_mv_niah_medium", "ruler2_mv_niah_hard")
 _QUESTION = re.compile(r"^Question \d{7}: (.+ D\. \d+)$", re.MULTILINE)
-SUITES = ("mrcr", "graphwalks", "ruler", "ruler2", "nolima", "babilong", "longproc", "oolong")
+SUITES = ("mrcr", "graphwalks", "ruler", "ruler2", "nolima", "babilong", "longproc", "oolong", "loft")
 
 
 def _floors(settings: BuildSettings) -> None:

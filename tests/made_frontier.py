@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from zipfile import ZipFile
@@ -11,6 +12,7 @@ from zipfile import ZipFile
 import polars
 
 from fathom.benchmarks.babilong.scoring import LABELS
+from fathom.benchmarks.loft.records import KINDS
 from fathom.benchmarks.ruler.v2_scoring import LETTER, METRIC_OF
 from made import make_document
 
@@ -18,7 +20,7 @@ NEEDLES = (2, 4, 8)
 
 
 def write_frontier(folder: Path, count: int = 4) -> Path:
-    """Records of MRCR (two), Graphwalks, BABILong, AA-LCR, LongProc, Oolong, RULERv2 and CorpusQA, in a folder."""
+    """Records of MRCR (two), Graphwalks, BABILong, AA-LCR, LongProc, Oolong, RULERv2, LOFT and CorpusQA, in a folder."""
     write_mrcr(folder / "openai--mrcr", count)
     write_google(folder / "google", count)
     write_graphwalks(folder / "openai--graphwalks", count)
@@ -28,6 +30,7 @@ def write_frontier(folder: Path, count: int = 4) -> Path:
     write_longproc(folder / "longproc_data", count)
     write_oolong(folder / "oolongbench", count)
     write_ruler2(folder / "gym", count)
+    write_loft(folder / "data", count)
     (folder / "corpusqa").mkdir()
     rows = [
         {
@@ -291,3 +294,52 @@ def ruler2_record(task: str, metric: str, number: int) -> dict[str, object]:
         "length": 90,
         "index": number,
     }
+
+
+def write_loft(folder: Path, count: int, length: str = "2k") -> None:
+    """Queries of all data sets of LOFT in its folders, of one length; of every kind one data set has turns."""
+    corpus = [
+        {
+            "pid": f"p{number}",
+            "title_text": f"Town {number}",
+            "passage_text": f"In town {number} lives Keeper {number}.",
+            "metadata": {},
+        }
+        for number in range(count + 2)
+    ]
+    tables = [{**row, "passage_text": f"Keeper,Age\nKeeper {number},{number}"} for number, row in enumerate(corpus)]
+    for kind, datasets in KINDS.items():
+        for dataset in datasets:
+            path = folder / kind / dataset / length
+            path.mkdir(parents=True)
+            if kind == "icl":
+                rows = [
+                    {"input": f"Is {number} odd?\nOptions:\n(A) yes\n(B) no", "target": "(A)"} for number in range(3)
+                ]
+                (path / "corpus.json").write_text(json.dumps(rows))
+                rows = [{"input": f"Is {number} even?\n(A) yes\n(B) no", "target": "(B)"} for number in range(count)]
+                for split in ("test", "dev"):
+                    (path / f"{split}_queries.json").write_text(json.dumps(rows))
+                continue
+            write_lines(path / "corpus.jsonl", tables if kind == "sql" else corpus)
+            queries = [loft_query(kind, dataset, number) for number in range(count + 2)]
+            for split, some in (("test", queries[:count]), ("dev", queries[:1]), ("few_shot", queries[count:])):
+                if split != "few_shot" or kind != "sql":
+                    write_lines(path / f"{split}_queries.jsonl", some)
+
+
+def loft_query(kind: str, dataset: str, number: int) -> dict[str, object]:
+    """A query of LOFT, of two turns where the data set has turns."""
+    query, pair = f"Who lives in town {number}?", [f"p{number}", 1]
+    answers: object = {"retrieval": [pair], "rag": [f"Keeper {number}"], "sql": [[f"Keeper {number}", number]]}[kind]
+    metadata: dict[str, object] = {"candidate_pids": [f"p{number}", "p0"]} if kind == "sql" else {"qrels": [pair]}
+    if dataset in ("topiocqa", "sparc"):
+        answers = [pair, pair] if kind == "retrieval" else [answers, answers]
+        metadata = metadata if kind == "sql" else {"qrels": [[pair], [pair]]}
+        return {"qid": f"q{number}", "query_text": [query, "And who else?"], "answers": answers, "metadata": metadata}
+    return {"qid": f"q{number}", "query_text": query, "answers": answers, "metadata": metadata}
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """A file of JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -73,6 +73,7 @@ ASKED_OTHERWISE = (
     "babilong_",
     "longproc_",
     "oolong_",
+    "loft_",
     "world_",
     "memory_",
 )

@@ -105,6 +105,10 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
                 "babilong_",
                 "longproc_",
                 "oolong_",
+                "loft_retrieval",
+                "loft_rag",
+                "loft_sql",
+                "loft_icl",
                 "aa_lcr",
             )
         )

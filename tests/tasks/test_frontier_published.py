@@ -40,6 +40,7 @@ SUITES = {
     "aa_lcr": 4,
     "longproc": 48,
     "oolong": 8,
+    "loft": 112,
     "corpusqa": 4,
     "nolima": 40,
     "ruler2": 48,

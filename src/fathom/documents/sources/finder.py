@@ -259,14 +259,21 @@ def _unread(
 ) -> Iterator[Unread]:
     """Files that were not needed; those of sources that were not found are listed with the difference."""
     reported = {file for reader in readers.values() for file in (*reader.files, *reader.reported)}
+    reported |= {file for file in files if any(_belongs(file, reader) for reader in readers.values())}
     fitting = {file for name in readers for _, file in claimed.get(name, ())}
     read = [name for name, reader in readers.items() if reader.documents]
     needless = {file for name in read for _, file in claimed.get(name, ())} - reported
     for some, why in (
-        ([file for file in files if file not in fitting], "no requested data set has such a name"),
+        ([file for file in files if file not in fitting | reported], "no requested data set has such a name"),
         ([file for file in files if file in needless], "other files match the requested data sets better"),
     ):
         yield from unread("--data", [str(file.name) for file in some], why)
+
+
+def _belongs(file: File, reader: _SourceReader) -> bool:
+    """Whether a file is read together with records beside it."""
+    folders = {other.name.parent for other in reader.files} if reader.source.companions else ()
+    return file.name.parent in folders and normalised(split_name(file.name.name)[0]) in reader.source.companions
 
 
 def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:

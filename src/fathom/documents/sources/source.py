@@ -88,6 +88,7 @@ class Source:
         every_split: Whether training splits are used together with the others, instead of only without them.
         folder: Folder whose files are used instead of those of other folders that have the same claim (other versions
             or languages); "" for none.
+        companions: Stems of local files beside those with records, with which these are read.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Source:
     texts: bool = False
     every_split: bool = False
     folder: str = ""
+    companions: tuple[str, ...] = ()
 
 
 def packaged_sources(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from fathom.suites.compose.draft import merged
 from fathom.types import Arranged, CandidatePool, Counter, Document, Ending, Measure, Part, Resources, Span, Whole
@@ -44,6 +44,8 @@ class Growing:
         finish: Given the pieces of a prompt in their order, the text after them and the ending.
         gap: Text between two pieces.
         render: The parts of the pieces in their order; None joins them with the gap.
+        tried: Number of pieces after the last one that fits, of which one may fill the rest of a prompt, or take the
+            place of the last one.
     """
 
     before: str
@@ -52,6 +54,7 @@ class Growing:
     finish: Callable[[Sequence[Piece]], Ending]
     gap: str = "\n"
     render: Callable[[Sequence[Piece]], list[Part]] | None = None
+    tried: int = 0
 
     def laid_out(self, pieces: Sequence[Piece]) -> Arranged:
         """The prompt of the core and some more pieces."""
@@ -109,11 +112,11 @@ def _topped_up(
     documents: dict[str, Document],
     measure: Measure,
 ) -> tuple[Arranged, int] | None:
-    """The prompt with a part of the next piece, if that ends with a span; None if nothing of it fits."""
+    """The prompt with a part of the next piece, if that ends with a span, else with another piece; None without any."""
     piece = context.more[taken]
     span = piece.parts[-1]
     if not isinstance(span, Span):
-        return None
+        return _fitted(context, taken, length, measure)
     document, pieces = documents[span.doc], list(context.more[:taken])
 
     def upto(tokens: int) -> tuple[Arranged, int]:
@@ -130,6 +133,16 @@ def _topped_up(
         if room < 1:
             break
     return None
+
+
+def _fitted(context: Growing, taken: int, length: int, measure: Measure) -> tuple[Arranged, int] | None:
+    """The fullest prompt with a piece after the next one, besides those taken or for the last of them."""
+    tried = context.more[taken + 1 : taken + 1 + context.tried]
+    made = (
+        context.laid_out([*context.more[:kept], piece]) for kept in (taken, taken - 1) if kept >= 0 for piece in tried
+    )
+    fitting = [(arranged, tokens) for arranged in made if (tokens := measure(arranged.parts)) <= length]
+    return max(fitting, key=itemgetter(1), default=None)
 
 
 def _end(document: Document, span: Span, tokens: int, counter: Counter) -> int:
