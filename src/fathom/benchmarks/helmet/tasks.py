@@ -18,6 +18,7 @@ from math import ceil, log2
 from random import Random
 
 from fathom.benchmarks.helmet.records import CITED, LENGTHS, QUESTIONS, SEED, SHOTS, hashed, permutation
+from fathom.benchmarks.helmet.scoring import WITH_CITATIONS
 from fathom.benchmarks.hundred.rubrics import answer_steps, summary_steps, summary_value
 from fathom.benchmarks.leader.infinitebench_records import LETTERS
 from fathom.benchmarks.leader.suite import TOKENIZER
@@ -35,6 +36,7 @@ from fathom.types import (
     Document,
     Draw,
     Ending,
+    Facet,
     FathomError,
     Grid,
     Measure,
@@ -131,8 +133,9 @@ def _stated(resources: Resources, data: Data) -> list[Question]:
     """
     same: dict[tuple[int, str], list[Document]] = {}
     records = sorted(_mine(resources, f"helmet_{data.name}"), key=lambda record: int(str(record.meta.get("place", 0))))
-    for number, record in enumerate(records):
-        length, key = int(str(record.meta.get("length", -1))), str(record.meta.get("cluster", f"{number:04d}"))
+    for record in records:
+        length = int(str(record.meta.get("length", -1)))
+        key = str(record.meta.get("cluster", f"{max(length, 0)}-{record.meta.get('place')}"))
         same.setdefault((length, key), []).append(record)
     turns = list[tuple[int, int, Question]]()
     for number, ((length, key), depths) in enumerate(same.items()):
@@ -144,7 +147,7 @@ def _stated(resources: Resources, data: Data) -> list[Question]:
                 record,
                 (),
                 lengths=None if length < 0 else (length or stands_at([whole_text(record)], record, resources),),
-                name=f"{hashed(key):08x}-{depth}" if "cluster" in values else key,
+                name=f"{hashed(key):08x}-{depth}" if "cluster" in values else f"{key}-{depth}",
                 cluster=f"helmet {data.name} {key}" if "cluster" in values else "",
                 values=values,
                 gold=values["gold"],
@@ -293,7 +296,8 @@ def plan(draw: Draw, data: Data) -> Plan:
     values = {"demos": "", **(question.values or {})}
     record, form = question.document, PROMPTS[data.prompt]
     before, after = (form[name].format_map(values) for name in ("before", "after"))
-    ending = Ending(after, question.reply, question.chance, inputs={GOLD: question.gold}, asked=values["question"])
+    inputs: dict[str, Facet] = {GOLD: question.gold} | ({WITH_CITATIONS: True} if data.category == "cite" else {})
+    ending = Ending(after, question.reply, question.chance, inputs=inputs, asked=values["question"])
 
     def fitting(tokens: int) -> int:
         return bisect_right(range(1, len(record.text) + 1), tokens, key=lambda end: counter.between(record, 0, end))
