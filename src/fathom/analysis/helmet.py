@@ -56,7 +56,7 @@ class HelmetScore:
         interval: Its 95% interval.
         items: Number of items.
         present: The data sets or tasks of a category that were asked; the categories, for the mean.
-        lacking: Those of HELMET that were not.
+        lacking: Those of HELMET's that were not.
     """
 
     model: str
@@ -124,6 +124,8 @@ def _scores(
             else:
                 wanted = tuple(expected[score.group])
                 present = {each.task for each in mine if each.group == score.group and each.task != ALL}
+            if form == "generated" and score.group != ALL:
+                wanted = tuple(name for name in wanted if name in present)
             yield HelmetScore(
                 model=score.model,
                 variant=score.variant,

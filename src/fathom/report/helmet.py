@@ -34,11 +34,9 @@ def helmet_tables(scores: Sequence[HelmetScore]) -> list[Table]:
         at = {(score.category, score.length): score for score in own}
         lengths = sorted({score.length for score in own})
         rows = [
-            (Cell(name), *(_cell(at.get((name, length))) for length in lengths), Cell(_lacking(own, name)))
-            for name in (RECORDS if form == "records" else GENERATED)
+            (Cell(title), *(_cell(at.get((name, length))) for length in lengths), Cell(_lacking(own, name)))
+            for name, title in [*((name, name) for name in RECORDS), (ALL, "mean over what was asked")]
         ]
-        mean = Cell("mean over what was asked")
-        rows.append((mean, *(_cell(at.get((ALL, length))) for length in lengths), Cell(_lacking(own, ALL))))
         columns = (
             Column("Category", number=False),
             *(Column(words.length(length)) for length in lengths),

@@ -6,12 +6,12 @@ asked, and which two demonstrations each has, follows from seeds, as in the rele
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path, PurePath
 from random import Random
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, TypeAlias
 
 from annotated_types import Ge, Len, MinLen
 from typing_extensions import TypedDict
@@ -48,6 +48,7 @@ _KILT = re.compile(r"(nq|triviaqa|hotpotqa|popqa)[-_].*_k(\d+)_(dep\d+)")
 _SIZE = re.compile(r"_k?(\d+)[_.]")
 _GAP = re.compile(r"\{(\w+)\}")
 _POPULAR = 1000  # of a subject, from which on PopQA's questions about it are not asked
+Reader: TypeAlias = Callable[[Mapping[str, object], str], Document]
 Texts = Annotated[Sequence[str], MinLen(1), "a list of texts"]
 
 
@@ -159,32 +160,46 @@ def hashed(text: str) -> int:
 
 
 @lru_cache(maxsize=4)
-def _asked(path: str, kind: str) -> tuple[str, frozenset[object], int]:
-    """The field that identifies a question of a file, the questions that are asked, and the number of their rows."""
-    name, keys = "", list[Any]()
-    for record in read_records(Path(path)):
-        if isinstance(record, Record) and _is_known(record.fields, kind):
-            name = name or next((field for field in ("qid", "id") if field in record.fields), "question")
-            keys.append(record.fields.get(name))
+def _asked(path: Path, changed: int, kind: str) -> tuple[frozenset[object], int]:
+    """The questions of a file that are asked, by their id if they have one, and the number of their rows."""
+    keys = [_key(record) for record in _fields(path) if _is_known(record, kind)]
     known = sorted({key for key in keys if key is not None}, key=lambda key: (str(type(key)), key))
     chosen = frozenset(Random(SEED).sample(known, min(QUESTIONS, len(known))))
-    return name, chosen, sum(key in chosen for key in keys)
+    return chosen, sum(key in chosen for key in keys)
 
 
 @lru_cache(maxsize=4)
-def _places(path: str) -> Mapping[int, int]:
+def _places(path: Path, changed: int) -> Mapping[int, int]:
     """The rows of a file that are asked, each with its place in the order of the released code."""
-    rows = sum(isinstance(record, Record) for record in read_records(Path(path)))
-    return {row: place for place, row in enumerate(permutation(rows)[:QUESTIONS])}
+    order = permutation(sum(1 for _ in _fields(path)))
+    return {row: place for place, row in enumerate(order[:QUESTIONS])}
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
+def _shown(path: Path, changed: int) -> tuple[Mapping[str, object], ...]:
+    return tuple(_fields(path))
+
+
+def _fields(path: Path) -> Iterator[Mapping[str, object]]:
+    return (record.fields for record in read_records(path) if isinstance(record, Record))
+
+
 def _beside(folder: Path, pattern: str) -> tuple[Mapping[str, object], ...]:
-    """The records of a file that belongs to another one."""
+    """The records of a file that belongs to another one.
+
+    Raises:
+        BadRowError: It is not there.
+    """
     files = sorted(folder.glob(pattern))
     if not files:
         raise BadRowError(f"what it is shown with is not there: copy HELMET's {pattern} to {folder.name}")
-    return tuple(record.fields for record in read_records(files[0]) if isinstance(record, Record))
+    return _shown(files[0], files[0].stat().st_mtime_ns)
+
+
+def _key(record: Mapping[str, object]) -> Any:
+    """What identifies a question."""
+    value = next((record[name] for name in ("qid", "id", "question") if name in record), None)
+    return value if isinstance(value, str | int) else None
 
 
 def _is_known(fields: Mapping[str, object], kind: str) -> bool:
@@ -200,7 +215,7 @@ def _file(record: Mapping[str, object]) -> Path:
 
 
 def _place(record: Mapping[str, object], path: Path) -> int:
-    place = _places(str(path)).get(int(str(record["row"])))
+    place = _places(path, path.stat().st_mtime_ns).get(int(str(record["row"])))
     if place is None:
         raise PassedOverError(f"not among the {QUESTIONS} records that HELMET asks of a file")
     return place
@@ -212,11 +227,11 @@ def _length(path: Path, sizes: Mapping[int, int]) -> int:
     return sizes.get(int(sized[-1]), 0) if sized else 0
 
 
-def _drawn(records: Sequence[Mapping[str, object]], key: str, seed: str) -> list[Mapping[str, object]]:
+def _drawn(records: Sequence[Mapping[str, object]], seed: str) -> list[Mapping[str, object]]:
     """Two records of different questions, in the order of the seed."""
     first: dict[object, Mapping[str, object]] = {}
     for place in permutation(len(records), hashed(seed)):
-        first.setdefault(records[place].get(key), records[place])
+        first.setdefault(_key(records[place]), records[place])
     return list(first.values())[:SHOTS]
 
 
@@ -233,15 +248,15 @@ def read_question(record: Mapping[str, object], where: str) -> Document:
     named = _KILT.match(path.name)
     if named is None:
         raise BadRowError(f"{path.name!r} is no name of HELMET's files, as nq-dev-multikilt_1000_k50_dep6.jsonl is")
-    kind, size, depths = named.groups()
-    key, chosen, _ = _asked(str(path), kind) if size != "3" else ("", (), 0)
-    if record.get(key) not in chosen:
+    (kind, size, depths), fields = named.groups(), typed(Question, record)
+    chosen, _ = _asked(path, path.stat().st_mtime_ns, kind)
+    if size == "3" or _key(record) not in chosen:
         raise PassedOverError(f"not among the {QUESTIONS} questions that HELMET asks of a file, or a demonstration")
-    fields, own = typed(Question, record), str(record[key])
+    own = str(_key(record))
     shown = [other for other in _beside(path.parent, f"{kind}*_k3_{depths}.jsonl") if _is_known(other, kind)]
     if kind == "popqa":  # whose demonstrations are of the same split
-        shown = [other for other in shown if str(other.get(key)) != own]
-    demos = (typed(Question, other) for other in _drawn(shown, key, own))
+        shown = [other for other in shown if str(_key(other)) != own]
+    demos = (typed(Question, other) for other in _drawn(shown, own))
     texts = (
         f"{_texts(demo['ctxs'])}\n\nQuestion: {demo['question']}\nAnswer: {demo['answers'][0]}\n\n" for demo in demos
     )
@@ -287,13 +302,13 @@ def read_ranked(record: Mapping[str, object], where: str) -> Document:
         BadRowError: A field is missing or has another form, or the demonstrations are not there.
     """
     path = _file(record)
-    key, chosen, rows = _asked(str(path), "msmarco") if "_k10_" not in path.name else ("", (), 0)
-    if record.get(key) not in chosen:
-        raise PassedOverError(f"not among the {QUESTIONS} questions that HELMET asks of a file, or a demonstration")
     fields = typed(Ranked, record)
+    chosen, rows = _asked(path, path.stat().st_mtime_ns, "msmarco")
+    if "_k10_" in path.name or fields["qid"] not in chosen:
+        raise PassedOverError(f"not among the {QUESTIONS} questions that HELMET asks of a file, or a demonstration")
     shown = _beside(path.parent, "*_k10_*.jsonl")
     others = chosen if len(shown) > 2 * rows else {fields["qid"]}
-    drawn = _drawn([other for other in shown if other.get("qid") not in others], "qid", fields["qid"])
+    drawn = _drawn([other for other in shown if _key(other) not in others], fields["qid"])
     demos = (typed(Ranked, other) for other in drawn)
     texts = (
         f"{_listed(demo['ctxs'])}\n\nQuery: {demo['query']}\nRanking: {_order(demo['ctxs'])}\n\n" for demo in demos
@@ -401,7 +416,7 @@ def _filled(template: str, **values: str) -> str:
     return _GAP.sub(lambda gap: values.get(gap[1], gap[0]), template)
 
 
-_READERS: Mapping[str, tuple[Any, Callable[[Mapping[str, object], str], Document]]] = {
+_READERS: Mapping[str, tuple[Any, Reader]] = {
     "helmet_kilt": (Question, read_question),
     "helmet_json_kv": (Pairs, read_pairs),
     "helmet_ruler": (Needles, read_needles),

@@ -189,10 +189,8 @@ def _books(found: Sequence[Document], data: Data) -> list[Question]:
         shown = [_about(others[place]) for place in permutation(len(others))[:SHOTS]]
         demos = "\n\n".join(form["shown"].format(**about) for about in shown)
         values = {**_about(record), "demos": form["frame"].format(shown=demos) if shown else ""}
-        listed = record.meta["answers"]
-        answers = tuple(map(str, listed)) if isinstance(listed, list) else ()
-        options = values["options"].split("\n") if values["options"] else []
-        gold = [answers[0], next(line for line in options if line.startswith(answers[0]))] if options else answers
+        answers, options = _listed(record, "answers"), _listed(record, "options")
+        gold = [answers[0], f"{answers[0]}. {options[LETTERS.index(answers[0])]}"] if options else list(answers)
         questions.append(
             Question(
                 record,
@@ -209,13 +207,17 @@ def _books(found: Sequence[Document], data: Data) -> list[Question]:
 
 def _about(record: Document) -> dict[str, str]:
     """The question, an answer and the options of a long text."""
-    answers, listed = record.meta["answers"], record.meta["options"]
-    texts = listed if isinstance(listed, list) else []
+    options = (f"{letter}. {text}" for letter, text in zip(LETTERS, _listed(record, "options"), strict=False))
     return {
         "question": str(record.meta["input"]),
-        "answer": str(answers[0] if isinstance(answers, list) else answers).strip(),
-        "options": "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, texts, strict=False)),
+        "answer": _listed(record, "answers")[0],
+        "options": "\n".join(options),
     }
+
+
+def _listed(record: Document, name: str) -> tuple[str, ...]:
+    listed = record.meta[name]
+    return tuple(map(str, listed)) if isinstance(listed, list) else ()
 
 
 def _labelled(records: Sequence[Document], data: Data) -> list[Question]:
