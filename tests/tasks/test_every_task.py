@@ -27,8 +27,8 @@ from made_threads import write_cases, write_threads
 LENGTHS = (2048, 4096)
 # LongBench Pro's stand at lengths of their own, and have answers of many lines, as have those of the world, which begin
 # at 8k: see test_pro and test_world_tasks. Conversations have six questions each: see test_memory. The studio's samples
-# are exported and cannot be built.
-NAMES = sorted(name for name in tasks() if not name.startswith(("pro_", "studio_", "world_", "memory_")))
+# are exported and cannot be built. HELMET's stand at the lengths of their files: see test_helmet.
+NAMES = sorted(name for name in tasks() if not name.startswith(("pro_", "studio_", "world_", "memory_", "helmet_")))
 # Published cases and records have the length that they have; NoLiMa's needles are hidden in as much of its books.
 PUBLISHED = {name for name, task in tasks().items() if task.gold in (("case",), ("record",))} - set(icl_tasks.GRIDS)
 PUBLISHED -= {task.name for task in nolima.TASKS}
