@@ -20,7 +20,7 @@ NEEDLES = (2, 4, 8)
 
 
 def write_frontier(folder: Path, count: int = 4) -> Path:
-    """Records of MRCR (two), Graphwalks, BABILong, AA-LCR, LongProc, Oolong, RULERv2, LOFT and CorpusQA, in a folder."""
+    """Records of MRCR (two), Graphwalks, BABILong, AA-LCR, LongProc, Oolong, RULERv2, LOFT and CorpusQA."""
     write_mrcr(folder / "openai--mrcr", count)
     write_google(folder / "google", count)
     write_graphwalks(folder / "openai--graphwalks", count)

@@ -18,6 +18,7 @@ from fathom.commands.analyze import analyze_curve as analyze_curve
 from fathom.commands.analyze import analyze_dials as analyze_dials
 from fathom.commands.analyze import analyze_difficulty as analyze_difficulty
 from fathom.commands.analyze import analyze_faulty as analyze_faulty
+from fathom.commands.analyze import analyze_helmet as analyze_helmet
 from fathom.commands.analyze import analyze_judge as analyze_judge
 from fathom.commands.analyze import analyze_length as analyze_length
 from fathom.commands.analyze import analyze_longscore as analyze_longscore

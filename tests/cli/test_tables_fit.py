@@ -89,6 +89,7 @@ OTHER_ROWS = frozenset(
         "published",
         "dials",
         "rules",
+        "helmet",
     )
 )
 """Studies that need other rows than those of an ordinary run."""

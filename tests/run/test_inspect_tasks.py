@@ -21,6 +21,7 @@ from fathom.tokens.counts import cache_folder
 from fathom.tokens.length import render
 from made_books import write_books
 from made_frontier import write_frontier
+from made_helmet import write_helmet
 from made_infinitebench import write_infinite
 from made_records import write_records
 from made_records_pro import write_pro
@@ -81,7 +82,7 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
 
     records = [write_records(tmp_path / "v1", 1), write_v2(tmp_path / "v2", 1)]
     records += [write_infinite(tmp_path / "infinite", 1), write_shots(tmp_path / "shots")]
-    records += [write_frontier(tmp_path / "frontier")]
+    records += [write_frontier(tmp_path / "frontier"), write_helmet(tmp_path / "HELMET", 1)]
     given: dict[str, dict[str, Any]] = {
         "book": {"books": str(write_books(tmp_path, languages=("en",)))},
         "thread": {"threads": str(write_threads(tmp_path, 60))},
@@ -110,6 +111,7 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
                 "loft_sql",
                 "loft_icl",
                 "aa_lcr",
+                "helmet_",
             )
         )
         # These know how many tokens their pieces take at least in tokenizers of models.

@@ -54,6 +54,8 @@ from fathom.analysis.effective import EffectiveLength as EffectiveLength
 from fathom.analysis.effective import effective_length as effective_length
 from fathom.analysis.effective import effective_length_of as effective_length_of
 from fathom.analysis.faulty_items import WithAndWithout as WithAndWithout
+from fathom.analysis.helmet import HelmetScore as HelmetScore
+from fathom.analysis.helmet import helmet_scores as helmet_scores
 from fathom.analysis.judge import JudgeAgreement as JudgeAgreement
 from fathom.analysis.judge import judge_agreement as judge_agreement
 from fathom.analysis.judge_shift import JudgeShift as JudgeShift

@@ -14,6 +14,7 @@ from fathom.analysis.ability import UNCERTAIN
 from fathom.options.terminal import print_json, tell
 from fathom.printing import printable
 from fathom.report import words
+from fathom.report.helmet import helmet_tables
 from fathom.report.results import System, grouped, system_of, task_title
 from fathom.report.sections import STUDIES
 from fathom.report.table import Cell, Column, Fields, Table, count_cell, score_cell, table_of
@@ -441,5 +442,6 @@ TABLES: Mapping[type, Callable[[Any], Sequence[Table]]] = {
     analysis.Neighbour: neighbour_tables,
     analysis.BestCandidate: best_tables,
     analysis.Difficulty: difficulty_tables,
+    analysis.HelmetScore: helmet_tables,
 }
 """Tables by the type of the results: of sections, and of studies that no section shows."""

@@ -26,6 +26,8 @@ _CITATION = re.compile(r"\[\d+")
 _RUN = re.compile(r"(\d+)(?:\s*>\s*(\d+))*")
 _VERDICTS = ("yes", "no", "noanswer")
 _TOP = 10
+WITH_CITATIONS = "with_citations"
+"""The input of a sample whose replies have citations: the released code removes them before it scores answers."""
 
 
 def normal(text: str) -> str:
@@ -162,6 +164,17 @@ def _without_citations(reply: str) -> str:
     return _CITATION.sub("", re.sub(r" \[\d+", "", reply)).replace(" |", "").replace("]", "")
 
 
+def _in_main(compute: Released) -> Released:
+    """A computation of ``eval_alce.py``; of samples with citations after what its ``main`` does to replies."""
+
+    def prepared(reply: Any, gold: Any, row: ScoringRow) -> Answer:
+        if row.extra.get(WITH_CITATIONS):
+            reply = _without_citations(re.sub(r"\n+", " ", reply).replace("<|im_end|>", ""))
+        return compute(reply, gold, row)
+
+    return prepared
+
+
 def _groups_found(reply: Any, gold: Any, row: ScoringRow) -> Answer:
     text = normal(reply)
     return sum(any(normal(answer) in text for answer in group) for group in gold) / len(gold), bool(text), None
@@ -252,7 +265,17 @@ METRICS: tuple[Metric, ...] = tuple(
         ("ruler_recall", _recall, _strict_recall, "share of the gold texts that occur in the reply"),
         ("choice_exact_match", _choice, _strict_choice, "whether the letter or the option is the gold one"),
         ("ndcg@10", _ranked, _strict_ranked, "discounted gain of the first ten documents of a ranking"),
-        ("alce_str_em", _groups_found, _strict_groups_found, "share of the questions with an answer in the reply"),
-        ("alce_qampari_rec_top5", _listed, _strict_listed, "share of the gold answers in a list, of five at most"),
+        (
+            "alce_str_em",
+            _in_main(_groups_found),
+            _strict_groups_found,
+            "share of the questions with an answer in the reply",
+        ),
+        (
+            "alce_qampari_rec_top5",
+            _in_main(_listed),
+            _strict_listed,
+            "share of the gold answers in a list, of five at most",
+        ),
     )
 )

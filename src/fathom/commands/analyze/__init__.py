@@ -412,6 +412,14 @@ def analyze_published(options: Study) -> "list[analysis.PublishedAndGenerated]":
     return published_and_generated(study_rows(options), published_twins(), seed=options.seed)
 
 
+@study(Study, printing("no reply with a length is to a record of HELMET or to a generated task of the same ability"))
+def analyze_helmet(options: Study) -> "list[analysis.HelmetScore]":
+    """HELMET's categories and their mean at each length, over what was asked; generated tasks of the same apart."""
+    from fathom.analysis import helmet_scores
+
+    return helmet_scores(study_rows(options), unanswered=options.unanswered, seed=options.seed)
+
+
 class ThinkingOptions(Study):
     _: KW_ONLY
     by: Dimensions = unset
