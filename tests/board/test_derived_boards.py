@@ -11,7 +11,7 @@ from fathom.board.results import Batch
 from fathom.board.table import table
 from fathom.rows import to_frame
 from fathom.rows.table import RowsTable
-from fathom.suites.registry import boards, get_suite
+from fathom.suites.registry import boards, get_board, get_suite
 from fathom.types.boards import Board
 from made_results_board import BOARD, TASKS, made_rows, row
 
@@ -50,7 +50,19 @@ def test_suites_that_a_board_is_made_of_get_none_and_ids_are_not_taken_twice() -
     found = derived(map(RowsTable, rows), (BOARD, *boards().values()))
     assert [board.suites for board in found] == [("MADE",), ("",)]
     assert len({"made", *(board.id for board in found)}) == 3
-    assert [board.title for board in found] == ["MADE", "(no name)"]
+    assert [board.title for board in found] == ["MADE, own results", "(no name)"]
+
+
+def test_tasks_that_are_on_no_board_have_one_beside_those_that_are() -> None:
+    rows = made_rows({"m": 0.0}, tasks=("nolima_onehop", "nolima_published_onehop"), items=1, suite="nolima")
+    board = one(rows)
+    assert (board.tasks, board.title) == (("nolima_onehop",), "Nolima, own results")
+    assert board.id != "nolima"
+    shown = measured([get_board("nolima"), board], Batch(RowsTable(rows))).entries
+    assert {name: {task for task, _ in entry.cells} for name, (entry,) in shown.items()} == {
+        "nolima": {"nolima_published_onehop"},
+        board.id: {"nolima_onehop"},
+    }
 
 
 def test_a_board_of_none_of_its_tasks_does_not_keep_a_suite_from_having_one() -> None:

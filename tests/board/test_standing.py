@@ -203,7 +203,8 @@ def test_a_length_is_averaged_where_all_its_tasks_are() -> None:
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.id)
 def test_boards_are_made_of_tasks_of_their_suites(board: Board) -> None:
     known = {task for suite in board.suites for task in get_suite(suite).tasks}
-    assert set(board.tasks) <= known & set(tasks())
+    if board.suites:  # others have published scores alone, also of tasks that are not here
+        assert set(board.tasks) <= known & set(tasks())
     assert {*board.counted, *board.paired, *board.length_tasks} <= set(board.tasks)
     assert list(board.lengths) == sorted(set(board.lengths))
     ids = [category.id for category in board.categories]
@@ -214,9 +215,9 @@ def test_boards_are_made_of_tasks_of_their_suites(board: Board) -> None:
     assert all((board.title, board.about, board.rule, board.licence, board.citation))
 
 
-def test_the_boards_but_leader_32k_hold_all_tasks_of_their_suites() -> None:
+def test_the_boards_of_papers_but_leader_32k_hold_all_tasks_of_their_suites() -> None:
     for board in BOARDS:
-        if board is not LEADER_32K:
+        if board is not LEADER_32K and board.order < get_board("nolima").order:
             assert set(board.tasks) == {task for suite in board.suites for task in get_suite(suite).tasks}
 
 

@@ -1,6 +1,6 @@
-"""Boards for suites that declare none, from the rows of their results."""
+"""Boards for suites, or tasks of them, that are on no declared board, from the rows of their results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -17,7 +17,7 @@ LONGEST = 80
 
 
 def derived(rows: Iterable[RowsTable], known: Sequence[Board]) -> list[Board]:
-    """A board for each suite without a task on any board, in the order of the rows.
+    """A board for each suite, of its tasks that are on no board, in the order of the rows.
 
     The overall score is the mean of the tasks. A task counts all lengths of any run of the suite, so that a run at
     other lengths has no rank.
@@ -31,13 +31,14 @@ def derived(rows: Iterable[RowsTable], known: Sequence[Board]) -> list[Board]:
     for part in (part for table in rows for part in table.parts(("suite", "task", "length", "facets"))):
         asked = part.filter(~is_side_row()).select(base, "task", "length").unique(maintain_order=True)
         for suite, task, length in asked.rows():
-            lengths.setdefault(suite, {}).setdefault(task, set()).add(length)
-    lengths = {suite: tasks for suite, tasks in lengths.items() if declared.isdisjoint((suite, task) for task in tasks)}
+            if (suite, task) not in declared:
+                lengths.setdefault(suite, {}).setdefault(task, set()).add(length)
     ids = keys([*((board.id,) for board in known), *((suite,) for suite in lengths)])[len(known) :]
-    return [_board(id, suite, tasks) for id, (suite, tasks) in zip(ids, lengths.items(), strict=True)]
+    taken = {board.title.casefold() for board in known}
+    return [_board(id, suite, tasks, taken) for id, (suite, tasks) in zip(ids, lengths.items(), strict=True)]
 
 
-def _board(id: str, suite: str, lengths: Mapping[str, set[int]]) -> Board:
+def _board(id: str, suite: str, lengths: Mapping[str, set[int]], taken: Collection[str]) -> Board:
     declared = suites().get(suite)
     declared_tasks = declared.tasks if declared else suite.split(",")
     tasks = [
@@ -45,6 +46,7 @@ def _board(id: str, suite: str, lengths: Mapping[str, set[int]]) -> Board:
         *(task for task in lengths if task not in declared_tasks),
     ]
     title = printable(", ".join(map(task_title, suite.split(",")))) or NAMELESS
+    title = f"{title}, own results" if title.casefold() in taken else title
     return Board(
         id=id,
         title=title if len(title) <= LONGEST else f"{title[: LONGEST - 3]}...",

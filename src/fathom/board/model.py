@@ -35,6 +35,7 @@ class Origin:
         date: When it was published or measured, ``YYYY-MM-DD`` or ``YYYY-MM``; "" if unknown.
         url: Its address; "" for runs. Only ``https`` addresses become links.
         note: Caveats; "" if none.
+        stale: What has changed in the benchmark since (``fathom.analysis.changes``); "" for nothing known.
     """
 
     provenance: Provenance
@@ -43,6 +44,7 @@ class Origin:
     date: str = ""
     url: str = ""
     note: str = ""
+    stale: str = ""
 
 
 @dataclass(frozen=True, slots=True)

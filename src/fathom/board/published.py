@@ -13,17 +13,22 @@ A file is a CSV with one score per row, and a TOML of the same name with the sou
 then there is no interval. ``variant``, ``length``, ``n`` and ``table`` are optional. ``provenance`` is ``published``
 (the default) if the source prints the scores, and ``recomputed`` if they were computed from data that its authors
 released.
+
+A file of several sources has their fields in tables ``[sources.NAME]`` of the TOML, and the NAME in its column
+``source``. A column ``date`` holds dates of rows, where a source has grown over time. Scores of before a change of
+their benchmark (``changes.csv`` in its folder) are stale.
 """
 
 import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import TextIOWrapper
 from pathlib import Path
 
+from fathom.analysis.changes import Change, benchmark_changes, stale
 from fathom.board.means import bounded, over_lengths, printed_name
 from fathom.board.model import OF_PAPERS, Entry, Estimate, Origin, Published
 from fathom.plugins.discovery import folders
@@ -35,11 +40,12 @@ from fathom.types import FathomError
 from fathom.types.boards import Board
 
 NEEDED = ("board", "model", "task", "value")
-COLUMNS = ("board", "model", "variant", "task", "length", "value", "n", "table")
+COLUMNS = ("board", "model", "variant", "task", "length", "value", "n", "table", "source", "date")
 MISSING = "N/A"
 OVERALL = "overall"
 _LONGEST_TEXT, _GREATEST = 200, 10**9
 _ORIGIN = {"title": "a text", "date": "YYYY-MM or YYYY-MM-DD", "url": "an address that starts with https://"}
+_DATE = re.compile(r"([0-9]{4}-(0[1-9]|1[0-2])(-[0-3][0-9])?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,8 @@ class Figure:
         length: Tokens; 0 for all lengths.
         value: The score; None if the source prints none.
         table: Table of the source.
+        source: Name of the source in its file; "" in a file of one source.
+        date: When the source has printed it; "" for the date of the source.
         where: File and row, for messages.
     """
 
@@ -65,6 +73,8 @@ class Figure:
     length: int
     value: Estimate | None
     table: str
+    source: str
+    date: str
     where: str
 
 
@@ -102,17 +112,20 @@ def read_published(path: Path) -> Published:
     Raises:
         FathomError: A file is missing or invalid, or a row is wrong; the message names file, row and field.
     """
-    origin, notes = _origin(path.with_suffix(".toml"))
-    lines: dict[tuple[str, str, str], list[Figure]] = {}
+    origins, notes = _origins(path.with_suffix(".toml"))
+    changes = benchmark_changes()
+    lines: dict[tuple[str, str, str, str], list[Figure]] = {}
     for figure in _figures(path):
-        lines.setdefault((figure.board.id, figure.model, figure.variant), []).append(figure)
+        if figure.source not in origins:
+            raise _no("source", figure.source, f"one of {', '.join(map(repr, origins))}", figure.where)
+        lines.setdefault((figure.board.id, figure.model, figure.variant, figure.source), []).append(figure)
     by_board: dict[str, list[Entry]] = {}
-    for (board, _, _), figures in lines.items():
-        by_board.setdefault(board, []).append(_entry(figures, origin, notes))
+    for (board, *_, source), figures in lines.items():
+        by_board.setdefault(board, []).append(_entry(figures, origins[source], notes, changes))
     return {board: tuple(entries) for board, entries in by_board.items()}
 
 
-def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) -> Entry:
+def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str], changes: Sequence[Change]) -> Entry:
     cells: dict[tuple[str, int], Estimate | None] = {}
     printed: dict[str, Estimate] = {}
     extras: dict[str, dict[int, Estimate]] = {}
@@ -133,16 +146,16 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
             printed[f"length/{figure.length}" if figure.length else of] = value
     tables = list(dict.fromkeys(figure.table for figure in figures if figure.table))
     entry = " · ".join(filter(None, (figures[0].model, figures[0].variant)))
+    board, date = figures[0].board, max(figure.date for figure in figures) or origin.date
     return Entry(
         model=figures[0].model,
         variant=figures[0].variant,
-        origin=Origin(
-            origin.provenance,
-            origin.title,
-            ", ".join(tables),
-            origin.date,
-            origin.url,
-            " ".join(filter(None, (origin.note, *(notes.get(key, "") for key in (*tables, entry))))),
+        origin=replace(
+            origin,
+            table=", ".join(tables),
+            date=date,
+            note=" ".join(filter(None, (origin.note, *(notes.get(key, "") for key in (*tables, entry))))),
+            stale=stale((board.title, *board.tasks), date, changes),
         ),
         cells=cells,
         printed=printed,
@@ -200,6 +213,8 @@ def _figure(board: Board, row: Mapping[str, str], where: str) -> Figure:
         length=length,
         value=None if value == MISSING else _estimate(board, kind, name, value, n, where),
         table=_text("table", row.get("table", ""), where),
+        source=_text("source", row.get("source", ""), where),
+        date=_date(row.get("date", ""), where),
         where=where,
     )
 
@@ -250,30 +265,41 @@ def _text(field: str, text: str, where: str, *, needed: bool = False) -> str:
     return text
 
 
+def _date(text: str, where: str) -> str:
+    if not _DATE.fullmatch(text):
+        raise _no("date", text, f"{_ORIGIN['date']}, or an empty field", where)
+    return text
+
+
 def _no(field: str, text: str, expected: str, where: str) -> FathomError:
     return FathomError(f"{where}: {field} = {text!r}, expected {expected}")
 
 
-def _origin(path: Path) -> tuple[Origin, Mapping[str, str]]:
-    """The origin in a TOML, and its notes by table or by name of an entry."""
+def _origins(path: Path) -> tuple[Mapping[str, Origin], Mapping[str, str]]:
+    """The origins in a TOML by name, "" for that of the file itself; and its notes by table or by name of an entry."""
     if not path.exists():
         raise FathomError(f"{path}: missing; create it with title, date and url of the source")
-    table = read_toml(path)
-    fields = {**_ORIGIN, "note": "a text", "provenance": " or ".join(OF_PAPERS)}
-    for name, value in table.items():
-        if name not in (*fields, "notes"):
-            raise FathomError(f"{path}: unknown field {name!r}; expected {', '.join((*fields, 'notes'))}")
-        if name == "provenance" and value not in OF_PAPERS:
-            raise _no(name, str(value), fields[name], str(path))
-        if name != "notes" and not isinstance(value, str):
-            raise _no(name, str(value), fields[name], str(path))
-    title, date, url = (str(table.get(name, "")) for name in _ORIGIN)
-    right = {"title": bool(title), "date": bool(re.fullmatch(r"([0-9]{4}-(0[1-9]|1[0-2])(-[0-3][0-9])?)?", date))}
-    right["url"] = not url or url.startswith("https://")
-    for name, text in zip(_ORIGIN, (title, date, url), strict=True):
-        if not right[name] or not text.isprintable():
-            raise _no(name, text, _ORIGIN[name], str(path))
-    notes = table.get("notes", {})
+    table = dict(read_toml(path))
+    notes, sources = table.pop("notes", {}), table.pop("sources", {})
     if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
         raise FathomError(f"{path}: [notes] must be texts by name of table or entry")
-    return Origin(table.get("provenance", "published"), title, "", date, url, str(table.get("note", ""))), notes
+    if not isinstance(sources, dict) or not all(isinstance(source, dict) for source in sources.values()):
+        raise FathomError(f"{path}: [sources] must have a table for each source, with title, date and url")
+    own = {"": _origin(table, str(path), ", notes, sources")} if table or not sources else {}
+    return own | {name: _origin(source, f"{path}: [sources.{name}]") for name, source in sources.items()}, notes
+
+
+def _origin(table: Mapping[str, object], where: str, more: str = "") -> Origin:
+    fields = {**_ORIGIN, "note": "a text", "provenance": " or ".join(OF_PAPERS)}
+    for name, value in table.items():
+        if name not in fields:
+            raise FathomError(f"{where}: unknown field {name!r}; expected {', '.join(fields)}{more}")
+        if not isinstance(value, str) or (name == "provenance" and value not in OF_PAPERS):
+            raise _no(name, str(value), fields[name], where)
+    title, date, url = (str(table.get(name, "")) for name in _ORIGIN)
+    right = {"title": bool(title), "date": bool(_DATE.fullmatch(date)), "url": not url or url.startswith("https://")}
+    for name, text in zip(_ORIGIN, (title, date, url), strict=True):
+        if not right[name] or not text.isprintable():
+            raise _no(name, text, _ORIGIN[name], where)
+    provenance = OF_PAPERS[OF_PAPERS.index(table.get("provenance", "published"))]
+    return Origin(provenance, title, "", date, url, str(table.get("note", "")))

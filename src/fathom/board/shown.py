@@ -78,6 +78,7 @@ def origin(source: Origin) -> dict[str, Json]:
         "date": printable(source.date),
         "url": source.url if _LINK.fullmatch(source.url) else "",
         "note": printable(source.note),
+        "stale": printable(source.stale),
     }
 
 

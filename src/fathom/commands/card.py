@@ -259,7 +259,9 @@ def _dated(rows: "Iterable[CardRow]") -> "list[CardRow]":
 
     changes = benchmark_changes()
     return [
-        replace(row, how=replace(row.how, stale=stale((row.benchmark, row.task), row.how.date, changes)))
+        row
+        if row.how.stale
+        else replace(row, how=replace(row.how, stale=stale((row.benchmark, row.task), row.how.date, changes)))
         for row in rows
     ]
 
@@ -284,7 +286,14 @@ def _of_boards(model: str) -> "Iterator[CardRow]":
                 continue
             origin = entry.origin
             source = ", ".join(filter(None, (origin.title, origin.table, entry.variant)))
-            how = How(scorer="official", date=origin.date, source=source, url=origin.url, note=origin.note)
+            how = How(
+                scorer="official",
+                date=origin.date,
+                source=source,
+                url=origin.url,
+                note=origin.note,
+                stale=origin.stale,
+            )
             means = {
                 name: mean for name, mean in entry.printed.items() if name == OVERALL or name.startswith("length/")
             }

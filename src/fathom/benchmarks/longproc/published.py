@@ -53,7 +53,7 @@ def _task(kind: str, size: str) -> Task:
     return Task(
         name=f"longproc_published_{kind}_{WORDS[size]}",
         formerly=f"longproc_published_{kind}" if size == LARGEST else "",
-        title=f"LongProc {kind} {size} (published)",
+        title=f"LongProc {kind.replace('_', ' ')} {size} (published)",
         plan=plan,
         score=partial(strict_score, metric=f"longproc/{metric}"),
         metric=score,

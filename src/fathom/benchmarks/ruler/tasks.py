@@ -311,7 +311,7 @@ def _task(
 ) -> Task:
     return Task(
         name=f"ruler_{name}",
-        title=f"RULER {name}",
+        title=f"RULER {name.replace('_', ' ')}",
         plan=plan,
         score=score,
         metric="f1",
@@ -359,7 +359,7 @@ def _questions(name: str, several: bool) -> Task:
     home = multi_doc_qa if several else single_doc_qa
     return Task(
         name=f"ruler_{name}",
-        title=f"RULER {name}",
+        title=f"RULER {name.replace('_', ' ')}",
         plan=partial(plan_question, several=several),
         score=single_doc_qa.score,
         metric="token_f1",

@@ -119,7 +119,7 @@
     const ways = { chosen: page.chosen, choose: (entry, on) => choose(page, entry, on), zero: () => page.state.zero };
     const cells = state.view === "tasks" ? await fathom.load("cells/" + board.id) : null;
     const more = state.view === "lengths" ? fathom.lengthColumns(board) : cells ? fathom.taskColumns(board, cells, state.category) : fathom.categoryColumns(board, ways);
-    if (!more.length) return { note: nothing(board, state), choice: [] };
+    if (!more.length && state.view !== "categories") return { note: nothing(board, state), choice: [] };
     const choice = [...fathom.factColumns(board.entries, fathom.dateOf(board)), ...more];
     const columns = [...fathom.leading(board, ways), ...fathom.chosenColumns(choice, state)];
     const made = fathom.table(`${board.title}: entries and their scores, ${state.view}`, columns, {

@@ -97,9 +97,9 @@
       } };
   }
 
-  /** By category, with the other figures of the board. */
+  /** By category, with the other figures of the board; a category that is the whole board has no column. */
   fathom.categoryColumns = (board, ways) => [
-    ...board.categories.map((category, n) => ({
+    ...board.categories.map((category, n) => [category, n]).filter(([, n]) => board.categories.length > 1 && board.entries.some((entry) => entry.categories[n])).map(([category, n]) => ({
       id: "category/" + category.id, head: fathom.plain(category.title).replace(/& /g, "&\u00a0"),
       value: (entry) => (zeroed(entry, n, ways) ? entry.asPaperCategories[n] : entry.categories[n] && entry.categories[n][0]),
       below: h("a", { class: "below", href: fathom.to("boards", board.id, { view: "tasks", category: category.id }), "aria-label": `${fathom.many(category.tasks.length, "task")} of ${fathom.plain(category.title)}` }, fathom.many(category.tasks.length, "task")),

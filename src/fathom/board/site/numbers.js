@@ -58,10 +58,10 @@
     return `; of ${fathom.many(replies, "reply", "replies")} ` + words.map((word, n) => counts[n] && `${fathom.count(counts[n])} ${word}`).filter(Boolean).join(", ");
   };
 
-  /** A number that is not a fraction, with three digits. */
+  /** A number that is not a fraction, with three digits; whole ones as they are. */
   fathom.plainNumber = function (value) {
     const size = Math.abs(value);
-    return signed(size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(2));
+    return signed(size >= 100 || Number.isInteger(value) ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(2));
   };
 
   fathom.count = (value) => Math.round(value).toLocaleString("en");

@@ -68,15 +68,15 @@
     // Notes of papers are about all of their entries, others about this one.
     const noted = !fathom.isOfPaper(origin) && origin.note;
     return fathom.opens(
-      { class: "badge " + origin.provenance + (noted ? " noted" : ""), title: where, "aria-label": origin.provenance + ": " + where + (noted ? "; with a note" : "") },
-      origin.provenance, "Origin of this result", () => fathom.originOf(origin));
+      { class: "badge " + origin.provenance + (noted ? " noted" : "") + (origin.stale ? " stale" : ""), title: where, "aria-label": origin.provenance + ": " + where + (noted ? "; with a note" : "") + (origin.stale ? "; stale" : "") },
+      origin.provenance + (origin.stale ? ", stale" : ""), "Origin of this result", () => fathom.originOf(origin));
   };
 
   /** Whether a result comes from a paper and its authors. */
   fathom.isOfPaper = (origin) => origin.provenance === "published" || origin.provenance === "recomputed";
 
   const MEANING = {
-    published: "Printed in a paper; not run here.",
+    published: "Printed in a paper or by the maker of a model; not run here.",
     recomputed: "Computed by fathom from scores of single questions that the authors of a paper released. The paper does not print it, and it was not run here.",
     measured: "Measured by the maintainers of this site.",
     submitted: "Sent by others. Hashes were checked, and replies were scored again where possible.",
@@ -89,6 +89,7 @@
       fathom.fact(fathom.isOfPaper(origin) ? "Paper" : "Run", fathom.outside(origin.url, fathom.plain(origin.title))),
       fathom.fact("Table", fathom.plain(origin.table || "")),
       fathom.fact("Date", origin.date),
+      fathom.fact("Stale", fathom.plain(origin.stale || "")),
       fathom.fact("Note", fathom.plain(origin.note || ""))),
   ];
 })(window.fathom);
