@@ -174,7 +174,11 @@ def test_words_on_reasoning_hide_no_sentence_that_says_more(which: str, answer: 
 @pytest.mark.parametrize(
     ("language", "thinking", "answering"),
     [
-        ("en", "Think step by step first, and then write [Answer] before 3 letters.", "Write [Answer] before 3 letters."),
+        (
+            "en",
+            "Think step by step first, and then write [Answer] before 3 letters.",
+            "Write [Answer] before 3 letters.",
+        ),
         ("en", "Explain your reasoning. Then write [Answer].", "Without explanation, write [Answer] directly."),
         ("en", "Please think carefully.\nWrite [Answer].", "Do not explain.\nWrite [Answer]."),
         ("zh", "请先逐步思考，然后输出[答案]，每行一个。", "请直接输出[答案]，每行一个。"),

@@ -57,10 +57,11 @@ _MARKER = re.compile("|".join(map(re.escape, MARKERS.values())), re.IGNORECASE)
 # Words of instructions on whether to reason: the only ones in which the two prompts may differ, beside the standard
 # instructions. None of them says what an answer is.
 _WAY = re.compile(
-    r"\b(?:(?:do not|don't|without|no need to|no need for)(?: any| an| the)? )?(?:think(?:ing)?|thoughts?|reason(?:ing)?|"
-    r"explain(?:ing)?|explanations?|analy[sz]e|analysis)\b|"
-    r"\bstep[ -]by[ -]step\b|\bat once\b|(?<!\[)\b(?:steps?|first|then|next|before|after|directly|direct|immediately|carefully|"
-    r"explicit(?:ly)?|process|please|and|the|your|question|answer(?:ing)?|giv(?:e|ing)|provid(?:e|ing))\b|"
+    r"\b(?:(?:do not|don't|without|no need to|no need for)(?: any| an| the)? )?(?:think(?:ing)?|thoughts?|"
+    r"reason(?:ing)?|explain(?:ing)?|explanations?|analy[sz]e|analysis)\b|"
+    r"\bstep[ -]by[ -]step\b|\bat once\b|(?<!\[)\b(?:steps?|first|then|next|before|after|directly|direct|immediately|"
+    r"slowly|carefully|thoroughly|briefly|explicit(?:ly)?|process|please|and|the|your|question|answer(?:ing)?|"
+    r"giv(?:e|ing)|provid(?:e|ing))\b|"
     "(?:无需|不需要|不用|不要)?(?:思考|推理|分析|解释)|一步一步|逐步|步骤|过程|首先|先|请|写出|并|再|然后|之后|直接|立即|回答|作答|给出"
 )
 _EDGES = ".,;:!?()\"'“”‘’。，；：！？、（）"
