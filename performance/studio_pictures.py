@@ -48,7 +48,9 @@ class View:
 def show_evidence(tab: Page) -> None:
     """Moves the text to the first evidence."""
     tab.locator("#text").press("e")
-    tab.locator("a.evidence").first.click()
+    shown = tab.locator("a.evidence:visible")
+    if shown.count():  # where prompts are checked, the answer is folded away
+        shown.first.click()
 
 
 def begin_rating(tab: Page) -> None:
@@ -71,6 +73,12 @@ def to_the_form(tab: Page) -> None:
     """Moves the text to the first evidence, and the sample to the form of the review."""
     show_evidence(tab)
     tab.locator("form:has(.judged)").evaluate("form => form.scrollIntoView()")
+
+
+def fold_prompts(tab: Page) -> None:
+    """Moves the text to the first evidence, and folds what models are asked, so that reviews are seen."""
+    show_evidence(tab)
+    tab.locator("details[open] > summary").first.click()
 
 
 def main() -> None:
@@ -174,7 +182,7 @@ def pictures(desk: Desk, store: Store) -> Iterator[tuple[str, Image.Image]]:
     yield "studio-queue", desk.shot(views["queue"], 1280, 720)
     yield "studio-drafted", desk.shot(views["drafted"], 1280, 760)
     yield "studio-review", desk.shot(review, 1280, 760)
-    yield "studio-adjudication", desk.shot(views["adjudication"], 1280, 900)
+    yield "studio-adjudication", desk.shot(View("eve", views["adjudication"].path, fold_prompts), 1280, 1140)
     phone = [
         desk.shot(views["queue"], 390, 740),
         desk.shot(views["answer_review"], 390, 740),

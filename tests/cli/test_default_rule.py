@@ -40,6 +40,9 @@ def test_rows_and_boards_use_the_same_default_and_name_it(call: Call) -> None:
     assert "scored by the rule strict" in call(*alone, "alone")[1]
     assert json.loads(call(*alone, "alone", "--json")[1])["rule"] == "strict"
     beside = ("board", "build", "run", "--board", "passkey", "-q", "--out")
-    assert "scored by the rule official" in call(*beside, "beside")[1]
+    _, out, err = call(*beside, "beside")
+    assert "scored by the rule official" in out
+    assert "official, not strict as in score, rows and reports, because published entries are beside them" in err
+    assert "not strict" not in call(*beside, "beside", "--rule", "official")[2]
     code, _, err = call(*beside, "beside", "--rule", "strict")
     assert (code, "compare them with --rule official" in err) == (0, True)

@@ -149,6 +149,47 @@ def test_the_question_stands_in_both_prompts_which_differ_in_the_reasoning_only(
     assert all(fault.todo for fault in faults_of(made, LISTED, "en"))
 
 
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ("[1]", "The right answer is [1], no need to explain."),
+        ("[1]", "Answer [1] directly."),
+        ("[1]", "Think step by step about chapter 3."),
+        ("[1]", "Do not answer at once if it is about lamps."),
+        ("[1]", "Explain [Answer]."),
+        ("first", "Answer: first."),
+        ("Step by step", "Think, then answer step by step."),
+        ("explain", "Do not explain."),
+    ],
+)
+@pytest.mark.parametrize("which", list(GOOD))
+def test_words_on_reasoning_hide_no_sentence_that_says_more(which: str, answer: str, sentence: str) -> None:
+    made = written("Which?", answer, **GOOD)
+    assert names(made) == [], "the standard prompts are never at fault"
+    more = replace(made, **{which: f"{GOOD[which]}\n{sentence}"})
+    (fault,) = faults_of(more, LISTED, "en")
+    assert (fault.name, sentence.split()[0] in fault.what) == ("difference of the prompts", True)
+
+
+@pytest.mark.parametrize(
+    ("language", "thinking", "answering"),
+    [
+        (
+            "en",
+            "Think step by step first, and then write [Answer] before 3 letters.",
+            "Write [Answer] before 3 letters.",
+        ),
+        ("en", "Explain your reasoning. Then write [Answer].", "Without explanation, write [Answer] directly."),
+        ("en", "Please think carefully.\nWrite [Answer].", "Do not explain.\nWrite [Answer]."),
+        ("zh", "请先逐步思考，然后输出[答案]，每行一个。", "请直接输出[答案]，每行一个。"),
+        ("zh", "先思考并写出推理过程，再输出[答案]。", "无需解释，输出[答案]。"),
+    ],
+)
+def test_other_words_on_whether_to_reason_are_no_fault(language: str, thinking: str, answering: str) -> None:
+    prompts = {"prompt_thinking": f"Which?\n{thinking}", "prompt_answering": f"Which?\n{answering}"}
+    assert names(written("Which?", "[1]", **prompts), language=language) == []
+
+
 def test_equal_prompts_and_none_are_faults() -> None:
     same = written("Which?", "[1]", prompt_thinking=GOOD["prompt_answering"], prompt_answering=GOOD["prompt_answering"])
     assert names(same) == ["difference of the prompts"]
@@ -555,3 +596,13 @@ def test_a_record_with_a_fault_is_imported_and_the_fault_named(store: Store, tmp
     assert len(imported.samples) == 1
     (problem,) = imported.problems
     assert "has a fault, to be mended: the answer 'E' is none of the options" in problem
+
+
+def test_a_published_pair_that_differs_in_more_is_imported_and_the_fault_named(store: Store, tmp_path: Path) -> None:
+    record = make_pro(0, SECONDARY[0], "English")
+    record["question_thinking"] = record["question_thinking"].replace("Think first", "Work it out on paper first")
+    (tmp_path / "longbench_pro.json").write_text(json.dumps([record]), "utf-8")
+    imported = import_samples(store, tmp_path)
+    assert len(imported.samples) == 1
+    (problem,) = imported.problems
+    assert "has a fault, to be mended: the prompts differ in more than the reasoning" in problem

@@ -161,6 +161,7 @@ def test_ratings_are_blind(browser: Any, studio: Store) -> None:
     assert ">selected a draft<" in seen
     assert "<td>ann</td>" in ray.page("/?state=accepted")
     assert '<th scope="row">by models</th>' in ray.page("/quality")
+    assert "tokens, English" in ed.page("/quality/s-1")
     pages = ("/quality/s-1", "/samples/s-1", "/samples/s-1/history", "/?state=accepted", "/?state=to_audit", "/quality")
     for path in pages:
         page = ed.page(path)

@@ -42,6 +42,13 @@ BAD: dict[str, tuple[str, Content]] = {
     ),
     "one of them another": bad("T5.2", "Which?", "[1]", prompt_answering="Hello, what is 1+1? [Answer]"),
     "one more sentence": bad("T5.2", "Which?", "[1]", prompt_thinking="Which? It is [1]. Think, then write [Answer]."),
+    "the answer without reasoning": bad(
+        "T5.2",
+        "Which?",
+        "[1]",
+        prompt_answering=standard_prompts(find_task(TASKS, "T5.2"), "en", "Which?")[1]
+        + "\nThe right answer is [1], no need to explain.",
+    ),
     "no options": bad("T3.2", "Who lit it?", "A"),
     "one option": bad("T3.2", "Who lit it?\nA. Ida", "A"),
     "none of the options": bad("T3.2", f"Who lit it?\n{OPTIONS}", "C"),

@@ -464,6 +464,12 @@ def test_hostile_text_is_shown_as_text(browser: Any, store: Store) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_an_unknown_page_is_named_once(browser: Any) -> None:
+    answer = browser("ada").client.get("/nowhere", headers={"Accept": "text/html"})
+    assert (answer.status_code, answer.text.lower().count("not found")) == (404, 1)
+    assert "there is no such page" in answer.text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",

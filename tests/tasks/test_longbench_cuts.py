@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import Call
 from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.tokens.tokenizers import get_tokenizer
 from made_records import (
@@ -74,3 +75,43 @@ def test_an_input_that_is_longer_than_half_the_prompt_is_cut_too(tmp_path: Path,
     assert whole.endswith(prompt[split:])
     assert 594 <= sample.tokens <= 600 < int(sample.facets["whole_tokens"])
     assert sample.asked == record["input"]
+
+
+@pytest.mark.parametrize("task", ["leader_qmsum", "leader_gov_report", "longbench_qmsum", "longbench_vcsum"])
+def test_a_truncated_summary_says_how_much_of_its_reference_the_prompt_holds(tmp_path: Path, task: str) -> None:
+    """Half of the reference is at the ends of the text, which are kept, a quarter in its middle, a quarter nowhere."""
+    dataset = task.split("_", 1)[1]
+    record = make_record(dataset, 0, 60)
+    middle, end = ("Petroleum zebras.", "Quantum velvet.") if dataset != "vcsum" else ("石油斑马。", "丝绒量子。")
+    nowhere = "Orchid glaciers." if dataset != "vcsum" else "兰花冰川。"
+    half = len(record["context"]) // 2
+    context = f"{record['context'][:half]} {middle} {record['context'][half:]} {end}"
+    start = "Marzipan theorems." if dataset != "vcsum" else "杏仁定理。"
+    record |= {"context": f"{start} {context}", "answers": [f"{start} {middle} {end} {nowhere}"]}
+    data = write_rows(tmp_path / f"{dataset}.jsonl", [record])
+    ((cut, _),) = prompts_of(build_records(task, tmp_path / "cut", [data], lengths=(200, 400)))
+    assert "whole_tokens" in cut.facets
+    assert (cut.facets["coverage"], cut.facets["support"]) == (0.5, 0.67)
+    suite = build_records(task, tmp_path / "whole", [data], lengths=(20_000,))
+    ((whole, _),) = prompts_of(suite)
+    assert (whole.facets["coverage"], whole.facets["support"]) == (0.75, 1.0)
+    (gold,) = suite.manifest["gold"].values()
+    assert (gold["coverage"], gold["faults"]) == ({"least": 0.75, "median": 0.75}, {})
+
+
+@pytest.mark.slow
+def test_a_report_shows_the_ceiling_of_truncated_records(tmp_path: Path, call: Call) -> None:
+    record = make_record("gov_report", 0, 60)
+    record["answers"] = ["Marzipan theorems. " + record["context"].split(".")[0]]
+    data = write_rows(tmp_path / "gov_report.jsonl", [record])
+    words = ("--tokenizer", "words", "--lengths", "256,400", "--out", "suite")
+    assert call("build", "leader_gov_report", "--data", data, *words)[0] == 0
+    assert call("run", "suite", "-m", "fathom/guess", "--out", "run", "-q", "--yes")[0] == 0
+    assert call("report", "run", "-o", "report.html")[0] == 0
+    assert "What excerpts can support" in Path("report.html").read_text("utf-8")
+
+
+def test_records_that_ask_for_a_few_words_have_no_such_facets(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "qasper.jsonl", [make_record("qasper", 0, 60)])
+    ((sample, _),) = prompts_of(build_records("longbench_qasper", tmp_path, [data], lengths=(200, 400)))
+    assert not {"coverage", "support"} & set(sample.facets)

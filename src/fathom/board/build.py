@@ -39,6 +39,10 @@ TITLE = "Long-context leaderboards"
 STRICT_BESIDE = (
     "runs are scored by the rule strict, published entries by the papers' own: compare them with --rule official"
 )
+OFFICIAL_BESIDE = (
+    "runs are scored by the rule official, not strict as in score, rows and reports, because published entries are "
+    "beside them: --rule strict scores them strictly"
+)
 MANY_PAIRS = 50_000
 """Pairs of entries from which several processes are worth their start: a pair takes 0.4 ms."""
 MARK = "data/site.js"
@@ -128,6 +132,8 @@ def build_site(settings: SiteSettings, out: Path, progress: Progress | None = No
         entries, notes = _entries(settings, boards, batches)
         if beside and rule == "strict":
             notes.append(STRICT_BESIDE)
+        elif rule == "official" and settings.rule is None:
+            notes.append(OFFICIAL_BESIDE)
         steps.done()
         tables = _tables([board for board in boards if board.id in entries], entries, steps)
     built = settings.date or newest(tables)

@@ -6,14 +6,15 @@ exported; imports and drafts name them.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal, TypeAlias
 
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.secondary_tasks import Metric
 from fathom.benchmarks.pro.tasks import options_of, shows_several
-from fathom.studio.tasks import MARKERS, StudioTask, proposed_prompts
+from fathom.studio.tasks import MARKERS, StudioTask, proposed_prompts, standard_instructions
 from fathom.studio.types import (
     Action,
     Adjudicate,
@@ -49,14 +50,21 @@ STANDARDISED: frozenset[State] = frozenset({"answer_review", "adjudication", "ac
 """States in which a sample has its prompts."""
 _ONCE: frozenset[Metric] = frozenset({"NDCG", "Pairwise_Accuracy", "F1_Score", "Summary"})
 """Metrics that an element of the answer that occurs twice would make wrong."""
+_Sentence: TypeAlias = tuple[tuple[str, ...], str]
+"""What a sentence says but for whether to reason, and the sentence."""
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])[ \t]+|(?<=[。！？；])")
 _MARKER = re.compile("|".join(map(re.escape, MARKERS.values())), re.IGNORECASE)
-# A sentence on whether to reason, or on where to put the answer: the only ones in which the two prompts may differ.
+# Words of instructions on whether to reason: the only ones in which the two prompts may differ, beside the standard
+# instructions. None of them says what an answer is.
 _WAY = re.compile(
-    rf"{_MARKER.pattern}|think|reason|step|direct|immediate|at once|explain|explanation"
-    "|思考|推理|逐步|步骤|直接|立即|过程|分析",
-    re.IGNORECASE,
+    r"\b(?:(?:do not|don't|without|no need to|no need for)(?: any| an| the)? )?(?:think(?:ing)?|thoughts?|"
+    r"reason(?:ing)?|explain(?:ing)?|explanations?|analy[sz]e|analysis)\b|"
+    r"\bstep[ -]by[ -]step\b|\bat once\b|(?<!\[)\b(?:steps?|first|then|next|before|after|directly|direct|immediately|"
+    r"slowly|carefully|thoroughly|briefly|explicit(?:ly)?|process|please|and|the|your|question|answer(?:ing)?|"
+    r"giv(?:e|ing)|provid(?:e|ing))\b|"
+    "(?:无需|不需要|不用|不要)?(?:思考|推理|分析|解释)|一步一步|逐步|步骤|过程|首先|先|请|写出|并|再|然后|之后|直接|立即|回答|作答|给出"
 )
+_EDGES = ".,;:!?()\"'“”‘’。，；：！？、（）"
 _PROMPTS: Mapping[str, str] = {
     "prompt_thinking": "the prompt that asks for reasoning first",
     "prompt_answering": "the prompt that asks for the answer at once",
@@ -233,7 +241,7 @@ def _of_prompts(content: Content, language: str, standardised: bool) -> Iterator
     if thinking == answering:
         what = "both prompts are the same"
         yield Fault("difference of the prompts", what, f"let the first one ask for reasoning, {_STANDARD}")
-    elif language in MARKERS and (differs := _difference(_fixed(thinking), _fixed(answering))):
+    elif language in MARKERS and (differs := _difference(*_aligned(thinking, answering, content, language))):
         what = f"the prompts differ in more than the reasoning that they ask for: {_short(differs)!r} is in one only"
         yield Fault("difference of the prompts", what, f"make them equal there, {_STANDARD}")
 
@@ -243,18 +251,32 @@ def _is_blank(text: str) -> bool:
     return not any(letter.isprintable() and not letter.isspace() for letter in text)
 
 
-def _fixed(prompt: str) -> list[str]:
-    """The sentences of a prompt that say neither whether to reason nor where to put the answer."""
-    sentences = (_words(sentence) for sentence in _SENTENCE.split(prompt))
-    return [sentence for sentence in sentences if sentence and not _WAY.search(sentence)]
+def _aligned(thinking: str, answering: str, content: Content, language: str) -> Iterator[list[_Sentence]]:
+    """The sentences of both prompts, the standard instruction of the second in the place of that of the first."""
+    instead, standard = (_words(text) for text in standard_instructions(language))
+    # An answer that is made of such words alone ("first") would not be seen without them.
+    texts = (component.text.casefold() for component in content.components)
+    kept = {word for text in texts if not _core(text, frozenset()) for word in _WAY.findall(text)}
+    for prompt in (_lines(thinking).replace(instead, standard), _lines(answering)):
+        sentences = ((_core(sentence.casefold(), kept), sentence) for sentence in _SENTENCE.split(prompt))
+        yield [(core, sentence) for core, sentence in sentences if core]
 
 
-def _difference(first: Sequence[str], second: Sequence[str]) -> str:
+def _core(text: str, kept: Set[str]) -> tuple[str, ...]:
+    """What a text says but for whether to reason.
+
+    Args:
+        text: In lower case.
+        kept: Words that count all the same.
+    """
+    without = _WAY.sub(lambda match: match[0] if any(word in match[0] for word in kept) else " ", text)
+    return tuple(word for piece in without.split() if (word := piece.strip(_EDGES)))
+
+
+def _difference(first: Sequence[_Sentence], second: Sequence[_Sentence]) -> str:
     """The first sentence in which two lists differ; "" if they are equal."""
-    unequal = (left or right for left, right in zip(first, second, strict=False) if left != right)
-    longer = max(first, second, key=len)
-    rest = longer[min(len(first), len(second)) :]
-    return next(unequal, rest[0] if rest else "")
+    pairs = zip_longest(first, second, fillvalue=((), ""))
+    return next((left or right for (core, left), (other, right) in pairs if core != other), "")
 
 
 def _marker(language: str) -> str:
@@ -263,6 +285,11 @@ def _marker(language: str) -> str:
 
 def _words(text: str) -> str:
     return " ".join(text.split())
+
+
+def _lines(text: str) -> str:
+    """A text with one blank between the words of a line."""
+    return "\n".join(map(_words, text.splitlines()))
 
 
 def _short(text: str) -> str:

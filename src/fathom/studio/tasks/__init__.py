@@ -218,18 +218,27 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
     """
     wording = wording_of(task, language)
     asked, form, example = _HEADINGS[language]
-    marker = MARKERS[language]
     thinking, answering = (
         "\n\n".join(
             (
                 wording.task,
                 f"{asked}:\n{question.strip()}",
-                f"{form}:\n{wording.output}\n{way[language].format(marker=marker)}",
-                f"{example}:\n{marker}\n" + "\n".join(wording.example),
+                f"{form}:\n{wording.output}\n{way}",
+                f"{example}:\n{MARKERS[language]}\n" + "\n".join(wording.example),
             )
         )
-        for way in (_REASONING, _NO_REASONING)
+        for way in standard_instructions(language)
     )
+    return thinking, answering
+
+
+def standard_instructions(language: str) -> tuple[str, str]:
+    """What the two standard prompts say on the way to an answer, the only part in which they differ.
+
+    Args:
+        language: ``en`` or ``zh``.
+    """
+    thinking, answering = (way[language].format(marker=MARKERS[language]) for way in (_REASONING, _NO_REASONING))
     return thinking, answering
 
 

@@ -200,6 +200,8 @@ def _words(error: Exception) -> tuple[int, str, dict[str, str]]:
             return error.status, str(error), error.headers
         case ClientDisconnect():
             return 400, "the client is gone", {}
+        case HTTPException(status_code=404):
+            return 404, "there is no such page", {}
         case HTTPException():
             return error.status_code, str(error.detail), dict(error.headers or {})
         case ThrottledError():

@@ -1,7 +1,7 @@
 """Checks that gold texts are in the passages that are asked about, and names questions without a unique answer.
 
 Items whose passage lacks too much of their gold text (``fathom.suites.tasks.support``) are left out; published records
-are used unchanged, so these are only counted.
+are used unchanged, so these are only counted, and references of summaries measured in the prompts made of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,10 +13,11 @@ from fathom.printing import several
 from fathom.suites.build.config import RECORDS
 from fathom.suites.tasks.evidence import content_words, distinct
 from fathom.suites.tasks.support import COVERED, KEPT, Support, best_support
-from fathom.types import Candidate, CandidatePool, Document, Facet, Json, Question, Task
+from fathom.types import Candidate, CandidatePool, Document, Facet, Json, Question, Sample, Span, Task
 
 QUOTED = 80  # characters of a question in the manifest
 SHOWN = 2  # questions quoted in a note
+_BY_WORDS = frozenset({"rouge", "rouge_zh", "rouge_l_sum"})  # recall the words of a whole reference
 _WHY = {
     "cut": f"the truncated passage lacks more than {1 - KEPT:.0%} of the words of the gold text that the document has",
     "absent": f"the text has less than {COVERED:.0%} of the words of the gold text",
@@ -52,6 +53,31 @@ class GoldChecks:
     def add_built(self, candidate: Candidate | None) -> None:
         """Count an item that was built."""
         self.supports += [facets for facets in (candidate.facets if candidate else ()) if facets]
+
+    def add_measured(self, task: Task, candidate: Candidate | None, samples: Sequence[Sample]) -> list[Sample]:
+        """The samples of a record; of a summary with the facets ``support`` and ``coverage`` of their own prompts.
+
+        Args:
+            task: A task of records whose gold answers are in their texts.
+            candidate: The record, whose first span is its whole text.
+            samples: What was made of it; questions without their text are left as they are.
+        """
+        if candidate is None or task.metric not in _BY_WORDS:
+            return list(samples)
+        document, whole = candidate.document, candidate.spans[0]
+        measured = []
+        for sample in samples:
+            passage = "\n\n".join(
+                document.text[part.start : part.end]
+                for part in sample.parts
+                if isinstance(part, Span) and part.doc == document.id and whole.start <= part.start < whole.end
+            )
+            facets: Mapping[str, Facet] = {}
+            if passage and sample.targets:
+                facets = _facets(best_support(sample.targets, passage, document.text[whole.start : whole.end]))
+            self.supports += [facets] if facets else []
+            measured.append(replace(sample, facets={**sample.facets, **facets}))
+        return measured
 
     def record(self) -> Mapping[str, Json]:
         """For the manifest."""

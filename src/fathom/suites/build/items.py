@@ -308,6 +308,8 @@ def _build_part(
             continue
         fillers = _distractors(pool, candidate, avoided)
         contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, shared))
+        if task.gold_in_text and task.gold == RECORDS:
+            contexts = [checks.add_measured(task, candidate, samples) for samples in contexts]
         if each_length and any("whole_tokens" in sample.facets for sample in chain.from_iterable(contexts)):
             continue  # it is longer than any length, and truncated it would ask something else
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
