@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -181,15 +182,9 @@ def test_more_labels_than_the_data_set_has_are_an_error(tmp_path: Path) -> None:
 
 
 def test_citations_are_removed_before_answers_are_scored_as_in_the_released_main() -> None:
-    sample = Sample(
-        "s", "helmet_qampari", "i", "en", (), ("Ann, Bo",), 0.0, 1, 1, inputs={"gold_json": '[["Ann"], ["Bo"]]'}
-    )
-    cited = Sample(
-        **{
-            **{name: getattr(sample, name) for name in sample.__slots__},
-            "inputs": {**sample.inputs, "with_citations": True},
-        }
-    )
+    gold = {"gold_json": '[["Ann"], ["Bo"]]'}
+    sample = Sample("i@1", "i", "helmet_qampari", ("Who?",), ("Ann, Bo",), 1, 1, inputs=gold)
+    cited = replace(sample, inputs={**gold, "with_citations": True})
     score = get_scorer("helmet/alce_qampari_rec_top5", "official")
     assert score(row_of("Ann [1], Bo [2]", sample)).value == 0
     assert score(row_of("Ann [1], Bo [2]", cited)).value == 1

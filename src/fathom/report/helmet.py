@@ -29,7 +29,7 @@ def helmet_tables(scores: Sequence[HelmetScore]) -> list[Table]:
     Args:
         scores: Result of ``fathom.analysis.helmet.helmet_scores``.
     """
-    tables, told = list[Table](), set[Form]()
+    tables, explained = list[Table](), set[Form]()
     for (form, system), own in grouped(scores, lambda score: (score.form, system_of(score))).items():
         at = {(score.category, score.length): score for score in own}
         lengths = sorted({score.length for score in own})
@@ -43,8 +43,8 @@ def helmet_tables(scores: Sequence[HelmetScore]) -> list[Table]:
             Column("Not asked", number=False, help="At some of the lengths"),
         )
         title = f"{system.name}: {TITLES[form]}"
-        about = "" if form in told else ABOUT[form]
-        told.add(form)
+        about = "" if form in explained else ABOUT[form]
+        explained.add(form)
         name = f"helmet-{len(tables) + 1}"
         tables.append(Table(name, "", title, about, columns, tuple(rows), denominator="scored"))
     return tables

@@ -176,7 +176,7 @@ def _places(path: Path, changed: int) -> Mapping[int, int]:
 
 
 @lru_cache(maxsize=4)
-def _shown(path: Path, changed: int) -> tuple[Mapping[str, object], ...]:
+def _contents(path: Path, changed: int) -> tuple[Mapping[str, object], ...]:
     return tuple(_fields(path))
 
 
@@ -193,7 +193,7 @@ def _beside(folder: Path, pattern: str) -> tuple[Mapping[str, object], ...]:
     files = sorted(folder.glob(pattern))
     if not files:
         raise BadRowError(f"what it is shown with is not there: copy HELMET's {pattern} to {folder.name}")
-    return _shown(files[0], files[0].stat().st_mtime_ns)
+    return _contents(files[0], files[0].stat().st_mtime_ns)
 
 
 def _key(record: Mapping[str, object]) -> Any:

@@ -175,12 +175,12 @@ def _of_random_order(gold: str) -> float:
     return sum(gains) / len(gains) * sum(shares) / best if best else 0.0
 
 
-def _books(found: Sequence[Document], data: Data) -> list[Question]:
+def _books(documents: Sequence[Document], data: Data) -> list[Question]:
     """Long texts at every length; demonstrations are other questions of the same data, without their texts.
 
     Those that HELMET filters by their tokens are asked as they are given.
     """
-    records = sorted(found, key=lambda record: int(str(record.meta["row"])))
+    records = sorted(documents, key=lambda record: int(str(record.meta["row"])))
     order = permutation(len(records)) if data.source.startswith("infinitebench_") else list(range(len(records)))
     form, questions = PROMPTS[data.prompt], list[Question]()
     for number in order[:QUESTIONS]:
