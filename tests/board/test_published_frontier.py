@@ -261,7 +261,11 @@ def test_scores_of_before_a_change_are_stale_and_others_are_not() -> None:
 
 def test_a_card_finds_printed_scores_of_boards_and_says_which_are_stale() -> None:
     rows = api.card("MiniMax-M1 · 80k").card.rows
-    assert {row.benchmark for row in rows} == {"longbench-v2"}
+    assert {row.benchmark for row in rows} == {"longbench-v2", "mrcr"}
+    assert {row.task: round(100 * (row.score or 0), 1) for row in rows if row.benchmark == "mrcr"} == {
+        "128k": 73.4,
+        "1M": 56.2,
+    }
     card = api.card("GPT-5.4 · xhigh").card
     assert {row.benchmark for row in card.rows} == {"graphwalks", "mrcr"}
     assert {row.length for row in card.rows if row.benchmark == "mrcr"} == set(BINS)

@@ -274,10 +274,11 @@ def _unfinished(run: Path) -> str:
 
 
 def _of_boards(model: str) -> "Iterator[CardRow]":
-    """What the published results of boards have of a model: means where they are printed, else each cell."""
+    """What the published results of boards have of a model: means where they are printed, else cells, else extras."""
     from fathom.analysis.card import CardRow, How
     from fathom.analysis.grid import ALL
     from fathom.board.published import OVERALL, published, published_models
+    from fathom.suites.registry import get_board
 
     named = {board for board, models in published_models().items() if model.partition(" · ")[0] in models}
     for board in sorted(named):
@@ -286,8 +287,10 @@ def _of_boards(model: str) -> "Iterator[CardRow]":
                 continue
             origin = entry.origin
             source = ", ".join(filter(None, (origin.title, origin.table, entry.variant)))
+            # Whether others than the authors of a benchmark used its own scorer is rarely said.
+            by_authors = origin.url == get_board(board).url or origin.provenance == "recomputed"
             how = How(
-                scorer="official",
+                scorer="official" if by_authors else "",
                 date=origin.date,
                 source=source,
                 url=origin.url,
@@ -303,6 +306,10 @@ def _of_boards(model: str) -> "Iterator[CardRow]":
             for (task, length), cell in ({} if means else entry.cells).items():
                 if cell is not None:
                     yield CardRow("printed", board, task, length or None, cell.value, None, cell.n, how=how)
+            for name, extra in ({} if means or entry.cells else entry.extras).items():
+                title, _, is_share = get_board(board).extras[name]
+                if is_share:
+                    yield CardRow("printed", board, title, None, extra.value, None, extra.n, how=how)
 
 
 def _of_files(files: Iterable[Path], model: str) -> "Iterator[CardRow]":

@@ -67,9 +67,11 @@
     const where = [origin.title, origin.table, origin.date].filter(Boolean).map(fathom.plain).join(", ");
     // Notes of papers are about all of their entries, others about this one.
     const noted = !fathom.isOfPaper(origin) && origin.note;
+    const text = origin.provenance + (origin.stale ? ", stale" : "");
+    // Names begin with the visible text, for voice control.
     return fathom.opens(
-      { class: "badge " + origin.provenance + (noted ? " noted" : "") + (origin.stale ? " stale" : ""), title: where, "aria-label": origin.provenance + ": " + where + (noted ? "; with a note" : "") + (origin.stale ? "; stale" : "") },
-      origin.provenance + (origin.stale ? ", stale" : ""), "Origin of this result", () => fathom.originOf(origin));
+      { class: "badge " + origin.provenance + (noted ? " noted" : "") + (origin.stale ? " stale" : ""), title: where, "aria-label": text + ": " + where + (noted ? "; with a note" : "") },
+      text, "Origin of this result", () => fathom.originOf(origin));
   };
 
   /** Whether a result comes from a paper and its authors. */
@@ -86,7 +88,7 @@
   fathom.originOf = (origin) => [
     h("p", { class: "muted" }, MEANING[origin.provenance]),
     h("dl", { class: "facts" },
-      fathom.fact(fathom.isOfPaper(origin) ? "Paper" : "Run", fathom.outside(origin.url, fathom.plain(origin.title))),
+      fathom.fact(fathom.isOfPaper(origin) ? "Source" : "Run", fathom.outside(origin.url, fathom.plain(origin.title))),
       fathom.fact("Table", fathom.plain(origin.table || "")),
       fathom.fact("Date", origin.date),
       fathom.fact("Stale", fathom.plain(origin.stale || "")),
