@@ -166,7 +166,7 @@ def test_the_question_stands_in_both_prompts_which_differ_in_the_reasoning_only(
 def test_words_on_reasoning_hide_no_sentence_that_says_more(which: str, answer: str, sentence: str) -> None:
     made = written("Which?", answer, **GOOD)
     assert names(made) == [], "the standard prompts are never at fault"
-    more = replace(made, **{which: f"{GOOD[which]}\n{sentence}"})
+    more = written("Which?", answer, **GOOD | {which: f"{GOOD[which]}\n{sentence}"})
     (fault,) = faults_of(more, LISTED, "en")
     assert (fault.name, sentence.split()[0] in fault.what) == ("difference of the prompts", True)
 
