@@ -45,6 +45,8 @@ def _floors(settings: BuildSettings) -> None:
         print(f"{name}: " + ", ".join(f"{rule} {share:.1%}" for rule, share in zip(RULES, shares, strict=True)))
         print(f"{name}: chance of the samples {chance:.1%}")
 
+
+def _copied(settings: BuildSettings) -> None:
     for name in COPIED:
         with tempfile.TemporaryDirectory() as folder:
             suite = open_suite(build(configure(name, settings), Path(folder) / "suite").folder)
@@ -71,7 +73,8 @@ def main() -> None:
     options = parser.parse_args()
     settings = BuildSettings(lengths=options.lengths, items=options.items, languages="en")
     if options.floors:
-        return _floors(settings)
+        _floors(settings)
+        return _copied(settings)
     print("| task | CPU seconds per prompt | budget filled | best shortcut, strict |")
     print("| --- | --- | --- | --- |")
     names = [task for suite in SUITES for task in get_suite(suite).tasks if "published" not in task]

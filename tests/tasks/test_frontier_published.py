@@ -352,6 +352,6 @@ def test_a_folder_of_the_generator_says_which_task_of_rulerv2_its_records_are(tm
         letters = METRIC_OF[sample.task.removeprefix("ruler2_published_")] == LETTER
         assert sample.chance == (0.25 if letters else 0)
         assert len(sample.targets) == (1 if letters else 2)
-        task = tasks()[sample.task]
+        metric = tasks()[sample.task].official
         for rule in ("official", "strict"):
-            assert get_scorer(task.official, rule)(row_of(sample.targets[0], sample)).value == 1
+            assert get_scorer(metric, rule)(row_of(sample.targets[0], sample)).value == 1
