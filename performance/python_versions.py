@@ -4,6 +4,7 @@
     python performance/python_versions.py PYTHON... --workers 2
     python performance/python_versions.py --installed           # only install, import and run a suite
     python performance/python_versions.py python3.11 --lowest   # with the lowest versions that pyproject.toml allows
+    python performance/python_versions.py python3.11 --each-extra   # each extra alone, from wheels of PyPI; needs uv
 
 Each Python gets a virtual environment in a temporary folder. The tests run against the installed wheel, not the source
 tree. Prints a table; the exit code is 1 if a version fails.
@@ -25,6 +26,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+HEAVY = {"embed", "hf", "kvpress", "local", "mlflow", "ray"}
+"""Extras that ``--each-extra`` leaves out: `make test-models`, `test-kvpress` and `test-ray` install and use them."""
+INSTEAD = {
+    "board": "board serve --store store --any-suite --port 0",
+    "studio": "studio init --store studio --administrator ada",
+}
+"""Commands of extras that do more than those of ``tests/test_install.py``, which only have to fail."""
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|error)")
 
 
@@ -51,10 +59,14 @@ def main() -> None:
     parser.add_argument("--workers", default="2", help="processes of each run of the tests")
     parser.add_argument("--installed", action="store_true", help="no tests: import, build and run a suite")
     parser.add_argument("--lowest", action="store_true", help="the lowest versions of all libraries; needs uv")
+    parser.add_argument("--each-extra", action="store_true", help="no tests: each extra alone, and its command")
     given = parser.parse_args()
     pythons = given.pythons or [path for name in VERSIONS if (path := shutil.which(f"python{name}"))]
     with tempfile.TemporaryDirectory(prefix="fathom-pythons-") as scratch:
         wheel = built(Path(scratch))
+        if given.each_extra:
+            failed = [python for python in pythons if each_extra(python, wheel, Path(scratch))]
+            sys.exit(bool(failed) or not pythons)
         print(
             f"{wheel.name}\n\n| Python | installed in | passed | skipped | failed | tested in |\n" + "| --- " * 6 + "|"
         )
@@ -125,6 +137,69 @@ def used(python: str, folder: Path) -> tuple[str, dict[str, int]]:
             return why, {}
     shutil.rmtree(out)
     return "", {}
+
+
+def each_extra(python: str, wheel: Path, scratch: Path) -> bool:
+    """Install the wheel with each extra alone and do what ``tests/test_install.py`` shows to fail without it.
+
+    Returns:
+        Whether an extra failed.
+    """
+    sys.path.insert(0, str(ROOT / "tests"))
+    from fathom.plugins.extras import EXTRAS, install
+    from test_install import WITHOUT
+
+    print("| extra | packages | MB | wheels alone | its command |\n" + "| --- | ---: | ---: | --- | --- |")
+    failed = False
+    work = scratch / f"work-{Path(python).name}"
+    for extra in ["", *sorted(set(EXTRAS) - HEAVY)]:
+        place, asked = scratch / "environment", f"{wheel}[{extra}]" if extra else wheel
+        whole = ended_well(["uv", "venv", "--quiet", "--clear", "--python", python, place], scratch)
+        install_it = ["uv", "pip", "install", "--quiet", "--python", place, asked]
+        sources = ended_well([*install_it, "--only-binary", ":all:"], scratch)
+        whole = whole or (ended_well(install_it, scratch) if sources else "")
+        whole = whole or ended_well(["uv", "pip", "check", "--python", place], scratch)
+        if not extra:
+            prepare(place / "bin" / "fathom", work)
+        modules = EXTRAS[extra].modules if extra else ("fathom.api",)
+        whole = whole or ended_well([place / "bin" / "python", "-c", f"import {', '.join(modules)}"], work)
+        line = {**WITHOUT, **INSTEAD}.get(extra, "")
+        says = ran(place / "bin" / "fathom", line, work) if line and not whole else "works"
+        if whole or "Traceback" in says or (extra and install(extra) in says.replace('"', "'")):
+            failed, says = True, f"FAILED: {whole or says}"
+        (packages,) = place.glob("lib/python*/site-packages")
+        size = sum(file.stat().st_size for file in packages.rglob("*") if file.is_file() and file.suffix != ".pyc")
+        number = len([*packages.glob("*.dist-info")])
+        wheels = "no" if sources else "yes"
+        print(f"| {extra or 'none'} | {number} | {size / 1e6:.0f} | {wheels} | {says} |", flush=True)
+    return failed
+
+
+def prepare(fathom: Path, work: Path) -> None:
+    """What the commands of extras are given: a suite, a run, its rows, and a file of each kind that needs an extra."""
+    (work / "documents").mkdir(parents=True)
+    text = " ".join(f"Sentence {number} of a page is short." for number in range(500))
+    (work / "documents" / "one.html").write_text(f"<html><body><p>{text}</p></body></html>")
+    (work / "threads.7z").write_text("{}")
+    (work / "chinese.jsonl").write_text('{"prediction": "\u7532\u4e59", "answers": ["\u7532\u4e59"]}\n', "utf-8")
+    for line in (
+        "build starter --lengths 1k,2k --items 5 --out suite",
+        "run suite --model fathom/lexical --out lexical --yes",
+        "rows lexical --out rows.parquet",
+    ):
+        ended_well([fathom, *line.split()], work)
+
+
+def ran(fathom: Path, line: str, work: Path) -> str:
+    """What a command says in the end, "works" if it ends well, or serves for half a minute."""
+    serves = " serve " in line
+    try:
+        words = [fathom, *line.split()]
+        ended = subprocess.run(words, cwd=work, capture_output=True, text=True, timeout=30 if serves else 180)
+    except subprocess.TimeoutExpired:
+        return "works" if serves else "no end in three minutes"
+    said = " ".join((ended.stdout + ended.stderr).split())
+    return "works" if ended.returncode == 0 else f"`{line}`: {said[-300:]}"
 
 
 def ended_well(words: Iterable[object], folder: Path) -> str:

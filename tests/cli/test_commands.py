@@ -189,3 +189,24 @@ def test_a_command_that_starts_loads_no_library_of_numbers() -> None:
     code = f"import sys, fathom.cli.app; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.slow
+def test_tables_and_decisions_load_nothing_that_draws(call: Call) -> None:
+    out = ("--out", "run", "--corpus", "world", "--tokenizer", "words", "--yes")
+    assert call("run", "passage_count", "--model", "fathom/lexical", *SMALL, *out)[0] == 0
+    code = """
+import sys
+from fathom.cli import main
+drawing = {"fathom.report.sections", "fathom.report.svg", "fathom.report.vegalite"}
+for line in ("rows run", "gate run --baseline run", "analyze curve run"):
+    sys.argv = ["fathom", *line.split()]
+    try:
+        main()
+    except SystemExit:
+        print(line, sorted(drawing & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "rows run []" in done.stdout
+    assert "gate run --baseline run []" in done.stdout
+    assert "analyze curve run ['fathom.report.sections']" in done.stdout

@@ -18,10 +18,11 @@ from chromium import browsers
 from fathom.plugins.extras import MissingLibraryError
 from fathom.report.charts import ConcatChart, LayerChart, Line, Names, Numbers, Points, Series, Size, Tiles
 from fathom.report.drawing import length_axis, length_label, percents, round_numbers, score_axis, styles_of
-from fathom.report.figure import inline, save, specification
+from fathom.report.figure import inline, save
 from fathom.report.made import report
 from fathom.report.sections.lengths import first_figure
 from fathom.report.svg import document, shortened, text_width
+from fathom.report.vegalite import specification
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

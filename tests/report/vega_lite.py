@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fathom.report.figure import specification
+from fathom.report.vegalite import specification
 
 
 def read_by_altair(chart: Any) -> Any:

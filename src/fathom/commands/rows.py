@@ -73,8 +73,8 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
 
 def _written(options: RowsOptions) -> "RowsTable":
     """The table, written if a file is named; it may be larger than memory."""
-    from fathom.report.reading import notes_on_scorers, without_known
     from fathom.rows import open_results, write_rows
+    from fathom.rows.table import notes_on_scorers
 
     table = open_results(
         paths_of(options.sources),
@@ -87,6 +87,8 @@ def _written(options: RowsOptions) -> "RowsTable":
         tell=options.tell,
     )
     if options.filter is not None or options.panel:
+        from fathom.report.reading import without_known
+
         table = without_known(table, **options.of(Known), judge=options.judge).left
     if options.tell is not None:
         for note in notes_on_scorers(table):

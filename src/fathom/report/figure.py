@@ -1,4 +1,4 @@
-"""A figure on the page, with its text, and charts as files."""
+"""A figure on the page, with its text, and charts as files; what draws is imported when something is drawn."""
 
 import json
 from collections.abc import Callable
@@ -13,9 +13,7 @@ from fathom.plugins.extras import missing_library
 from fathom.report.charts import Chart
 from fathom.report.colours import PAPER
 from fathom.report.drawing import Size
-from fathom.report.svg import document, element
 from fathom.report.table import Replies
-from fathom.report.vegalite import specification as specification
 from fathom.storage.atomic import whole_file
 from fathom.types import FathomError
 
@@ -71,7 +69,23 @@ def inline(chart: Chart, label: str, *, whole: bool = False) -> str:
         The element: its size comes from the page, its type from the surrounding text, and each colour of
         ``colours.NAMES`` is a CSS variable, so that one drawing serves both themes.
     """
+    from fathom.report.svg import element
+
     return element(chart, label, whole=whole)
+
+
+def _svg(chart: Chart) -> str:
+    """The drawing as a file."""
+    from fathom.report.svg import document
+
+    return document(chart)
+
+
+def _vega_lite(chart: Chart) -> bytes:
+    """The Vega-Lite specification as a file."""
+    from fathom.report.vegalite import specification
+
+    return json.dumps(specification(chart, PAPER.light), ensure_ascii=False, indent=1).encode()
 
 
 def _page(chart: Chart) -> bytes:
@@ -79,7 +93,7 @@ def _page(chart: Chart) -> bytes:
     title = escape(chart.title or "figure")
     style = f"body{{margin:1em;background:{PAPER.light}}} svg{{max-width:100%;height:auto}}"
     head = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{document(chart)}</body></html>\n'.encode()
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{_svg(chart)}</body></html>\n'.encode()
 
 
 def _converter() -> Any:
@@ -92,11 +106,11 @@ def _converter() -> Any:
 
 
 FORMATS: dict[str, Callable[[Chart], bytes]] = {
-    ".svg": lambda chart: document(chart).encode(),
-    ".png": lambda chart: bytes(_converter().svg_to_png(document(chart), scale=3)),
-    ".pdf": lambda chart: bytes(_converter().svg_to_pdf(document(chart))),
+    ".svg": lambda chart: _svg(chart).encode(),
+    ".png": lambda chart: bytes(_converter().svg_to_png(_svg(chart), scale=3)),
+    ".pdf": lambda chart: bytes(_converter().svg_to_pdf(_svg(chart))),
     ".html": _page,
-    ".json": lambda chart: json.dumps(specification(chart, PAPER.light), ensure_ascii=False, indent=1).encode(),
+    ".json": _vega_lite,
 }
 CONVERTED = (".png", ".pdf")
 """Formats that need the extra ``figures``."""

@@ -15,16 +15,14 @@ from fathom.report.tally import sentence_on_filter
 from fathom.rows import load, scan, served, shared_contexts, unfinished
 from fathom.rows.parts import ReadOptions
 from fathom.rows.scoring import NOT_JUDGED
-from fathom.rows.table import RowsTable
+from fathom.rows.table import RowsTable, notes_on_scorers
 from fathom.stats.outcomes import (
     ASKED_AGAIN_AT_MOST,
     CHOSEN,
-    SCORER_FAILED,
     Unanswered,
     asked_again,
     counted,
     scored_rows,
-    scorer_errors,
     unmeasured,
 )
 from fathom.suites.registry import task_name
@@ -125,13 +123,6 @@ def _not_judged(table: RowsTable) -> Iterator[str]:
             f"{system_name(*map(str, key))}: {several(len(part), 'reply')} ({tasks}) not judged yet, "
             "which count as missing; run `fathom judge` on that run too, or compare with --judge none"
         )
-
-
-def notes_on_scorers(table: RowsTable) -> Iterator[str]:
-    """Notes on replies that scorers could not score."""
-    failed = table.rows.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(SCORER_FAILED))
-    for error in scorer_errors(table.read(failed)):
-        yield f"{system_name(error.model, error.variant)}: {error}; correct the scorer"
 
 
 def notes_on_requests(table: RowsTable) -> Iterator[str]:

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import polars as pl
 
+from fathom.plugins.names import system_name
 from fathom.rows import schema
 from fathom.rows.schema import NUMBER, readable_table
+from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
 from fathom.types import FathomError
 
 
@@ -181,6 +183,13 @@ class RowsTable:
     def _of(self, names: Sequence[str], columns: Sequence[str]) -> pl.LazyFrame:
         # The filter comes first, so that other columns of other models are not decoded.
         return (self.rows.filter(pl.col("model").is_in(names)) if names else self.rows).select(columns)
+
+
+def notes_on_scorers(table: RowsTable) -> Iterator[str]:
+    """Notes on replies that scorers could not score."""
+    failed = table.rows.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(SCORER_FAILED))
+    for error in scorer_errors(table.read(failed)):
+        yield f"{system_name(error.model, error.variant)}: {error}; correct the scorer"
 
 
 class RowSources:
