@@ -82,13 +82,14 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
 
     records = [write_records(tmp_path / "v1", 1), write_v2(tmp_path / "v2", 1)]
     records += [write_infinite(tmp_path / "infinite", 1), write_shots(tmp_path / "shots")]
-    records += [write_frontier(tmp_path / "frontier"), write_helmet(tmp_path / "HELMET", 1)]
+    records += [write_frontier(tmp_path / "frontier")]
     given: dict[str, dict[str, Any]] = {
         "book": {"books": str(write_books(tmp_path, languages=("en",)))},
         "thread": {"threads": str(write_threads(tmp_path, 60))},
         "case": {"cases": str(write_cases(tmp_path, 1))},
         "record": {"data": [str(folder) for folder in records]},
     }
+    helmet = {"data": [str(write_helmet(tmp_path / "HELMET", 1))]}
     pro = {"data": [str(write_pro(tmp_path / "pro", 25))], "length": 8192}
     for name, task in tasks().items():
         if name.startswith("studio_"):  # they are exported, not built
@@ -118,7 +119,7 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
         own = {
             "length": 8192 if longer else 2048,
             "tokenizer": "tekken" if longer else "words",
-            **(pro if name.startswith("pro_") else own),
+            **(pro if name.startswith("pro_") else helmet if name.startswith("helmet_") else own),
         }
         made = create(name, items=1, language=task.languages[0], **own)
         assert registry_info(made).name.endswith(f"fathom/{name}")

@@ -27,7 +27,7 @@ from made_threads import write_cases, write_threads
 LENGTHS = (2048, 4096)
 # LongBench Pro's stand at lengths of their own, and have answers of many lines, as have those of the world, which begin
 # at 8k: see test_pro and test_world_tasks. So do LOFT's papers: see test_loft. Conversations have six questions each:
-# see test_memory. The studio's samples are exported and cannot be built. HELMET's have lengths of their own: see test_helmet.
+# see test_memory. The studio's samples are exported and cannot be built. HELMET's: see test_helmet.
 OTHERWISE = ("pro_", "studio_", "world_", "memory_", "loft_retrieval", "loft_rag", "helmet_")
 NAMES = sorted(name for name in tasks() if not name.startswith(OTHERWISE))
 # Published cases and records have the length that they have; NoLiMa's needles are hidden in as much of its books.

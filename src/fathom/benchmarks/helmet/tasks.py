@@ -22,7 +22,7 @@ from fathom.benchmarks.helmet.scoring import WITH_CITATIONS
 from fathom.benchmarks.hundred.rubrics import answer_steps, summary_steps, summary_value
 from fathom.benchmarks.leader.infinitebench_records import LETTERS
 from fathom.benchmarks.leader.suite import TOKENIZER
-from fathom.score.judge import Parts, Rubric
+from fathom.score.judge import Parts, Rubric, check_rule
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
 from fathom.storage.toml import packaged_toml
@@ -340,7 +340,14 @@ def _at(counts: Sequence[int], length: int) -> int:
 
 def answer_value(parts: Parts, rule: str) -> float:
     """Whether the answer is fluent, times its correctness from 0 to 3, as a share of 3; the same under both rules."""
+    check_rule(rule)
     return min(parts["fluency"], 1) * parts["correctness"] / 3
+
+
+def covered_value(parts: Parts, rule: str) -> float:
+    """Whether the summary is fluent, times the F1 of precision and recall; the same under both rules."""
+    check_rule(rule)
+    return summary_value(parts, "strict")
 
 
 RUBRICS = (
@@ -356,7 +363,7 @@ RUBRICS = (
         name="helmet_summary",
         version=1,
         steps=summary_steps,
-        value=lambda parts, rule: summary_value(parts, "strict"),
+        value=covered_value,
         description="fluency 0 or 1 times F1 of precision and recall of key points",
         source=SOURCE,
     ),
