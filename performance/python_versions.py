@@ -194,7 +194,7 @@ def ran(fathom: Path, line: str, work: Path) -> str:
     """What a command says in the end, "works" if it ends well, or serves for half a minute."""
     serves = " serve " in line
     try:
-        words = [fathom, *line.split()]
+        words = [str(fathom), *line.split()]
         ended = subprocess.run(words, cwd=work, capture_output=True, text=True, timeout=30 if serves else 180)
     except subprocess.TimeoutExpired:
         return "works" if serves else "no end in three minutes"
