@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -62,6 +63,10 @@ from studio_stores import (
     review,
     usual_place,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
+
+from pro_records import WORDS
 
 place = pytest.fixture(usual_place)
 CHOICE = "Which?\nA. one\nB. two\nC. three\nD. four"
@@ -160,6 +165,11 @@ def test_the_question_stands_in_both_prompts_which_differ_in_the_reasoning_only(
         ("first", "Answer: first."),
         ("Step by step", "Think, then answer step by step."),
         ("explain", "Do not explain."),
+        ("do not think", "Think."),
+        ("the first", "First."),
+        ("3", "Step. Step. Step."),
+        ("3", "Step, step, step."),
+        ("?", "?"),
     ],
 )
 @pytest.mark.parametrize("which", list(GOOD))
@@ -172,8 +182,55 @@ def test_words_on_reasoning_hide_no_sentence_that_says_more(which: str, answer: 
 
 
 @pytest.mark.parametrize(
+    ("language", "question", "answer", "sentence"),
+    [
+        ("en", "Before or after the storm?", "before the storm", "Before."),
+        ("en", "Before or after the storm?", "at noon", "After."),
+        ("en", "Which?\nA. now\nB. then\nC. at once\nD. never", "C", "Answer: at once."),
+        ("en", "Which?\nA. !\nB. ?\nC. .\nD. ,", "B", "?"),
+        ("zh", "什么时候？", "风暴之后", "之后。"),
+        ("zh", "他是谁？", "先生", "先。"),
+        ("zh", "写了什么？", "分析报告", "分析。"),
+        ("zh", "什么时候？\nA. 从不\nB. 之后\nC. 现在\nD. 明天", "B", "之后。"),
+    ],
+)
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_prompt_has_no_word_of_the_answer_or_the_question_alone(
+    language: str, question: str, answer: str, sentence: str, which: int, whole: bool
+) -> None:
+    task = QA if "\nD." in question else LISTED
+    prompts = list(standard_prompts(task, language, question))
+    prompts[which] += f"\n{sentence}"
+    made = written(question, answer, prompt_thinking=prompts[0], prompt_answering=prompts[1])
+    (fault,) = faults_of(replace(made, question=prompts[1]) if whole else made, task, language)
+    assert (fault.name, repr(sentence) in fault.what) == ("difference of the prompts", True)
+
+
+def test_the_sentence_that_is_named_stands_in_one_prompt_only() -> None:
+    thinking, answering = "Which?\nWrite [Answer].\nUse digits.", "Which?\nIt is late.\nWrite [Answer].\nUse digits."
+    (fault,) = faults_of(written("Which?", "[1]", prompt_thinking=thinking, prompt_answering=answering), LISTED, "en")
+    assert "'It is late.'" in fault.what
+    moved = written("Which?", "[1]", prompt_thinking=thinking, prompt_answering="Which?\nUse digits.\nWrite [Answer].")
+    assert names(moved) == ["difference of the prompts"]
+
+
+@pytest.mark.parametrize(
     ("language", "thinking", "answering"),
     [
+        *((language, words["think"], words["direct"]) for language, words in WORDS.items()),
+        ("en", "Let's think step by step. Then write [Answer].", "Write [Answer]."),
+        ("en", "Let us think, step by step.\nWrite [Answer].", "Write [Answer] and nothing else."),
+        (
+            "en",
+            "Think about the question, then write [Answer].",
+            "Write [Answer] without any reasoning or explanation.",
+        ),
+        ("en", "Show your reasoning in detail, then write [Answer].", "Don’t explain. Write [Answer]."),
+        ("en", "You may think first. Write [Answer].", "Don't explain. Write [Answer]."),
+        ("zh", "请你一步一步思考，然后写出[答案]。", "请直接写出[答案]。"),
+        ("zh", "请仔细思考后写出[答案]。", "请直接写出[答案]，不要写其他内容。"),
+        ("zh", "让我们逐步思考，最后写出[答案]。", "请写出[答案]，无需解释。"),
         (
             "en",
             "Think step by step first, and then write [Answer] before 3 letters.",
@@ -188,6 +245,22 @@ def test_words_on_reasoning_hide_no_sentence_that_says_more(which: str, answer: 
 def test_other_words_on_whether_to_reason_are_no_fault(language: str, thinking: str, answering: str) -> None:
     prompts = {"prompt_thinking": f"Which?\n{thinking}", "prompt_answering": f"Which?\n{answering}"}
     assert names(written("Which?", "[1]", **prompts), language=language) == []
+    assert names(written(prompts["prompt_answering"], "[1]", **prompts), language=language) == [], "a published record"
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "answer", "thinking"),
+    [
+        ("en", "Which lamp?", "The first", "Please think first, then write [Answer]."),
+        ("en", "Which lamp was lit first?", "the red one", "Think step by step first, then write [Answer]."),
+        ("en", "What is the reason of it?", "the storm", "First, explain your reasoning, then write [Answer]."),
+        ("zh", "他是谁？", "王先生", "请先逐步思考，然后写出[答案]。"),
+    ],
+)
+def test_to_think_first_is_no_answer(language: str, question: str, answer: str, thinking: str) -> None:
+    marker = {"en": "Write [Answer].", "zh": "写出[答案]。"}[language]
+    prompts = {"prompt_thinking": f"{question}\n{thinking}", "prompt_answering": f"{question}\n{marker}"}
+    assert names(written(question, answer, **prompts), language=language) == []
 
 
 def test_equal_prompts_and_none_are_faults() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -115,3 +116,18 @@ def test_records_that_ask_for_a_few_words_have_no_such_facets(tmp_path: Path) ->
     data = write_rows(tmp_path / "qasper.jsonl", [make_record("qasper", 0, 60)])
     ((sample, _),) = prompts_of(build_records("longbench_qasper", tmp_path, [data], lengths=(200, 400)))
     assert not {"coverage", "support"} & set(sample.facets)
+
+
+@pytest.mark.parametrize("options", [{}, *({"where": {"length": (length,)}} for length in ("256", "400"))])
+def test_the_manifest_sums_up_the_built_samples_only(tmp_path: Path, options: dict[str, Any]) -> None:
+    records = [make_record("gov_report", row, sentences) for row, sentences in enumerate((3, 60, 3, 60))]
+    for row, record in enumerate(records):
+        words = record["context"].split()
+        record["answers"] = [" ".join(words[:: 20 + row]) + " marzipan theorems" * (row + 1)]
+    data = write_rows(tmp_path / "gov_report.jsonl", records)
+    suite = build_records("longbench_gov_report", tmp_path, [data], lengths=(256, 400), **options)
+    samples = list(suite.samples())
+    assert len(samples) == (2 if options else 4)
+    coverage = [float(sample.facets["coverage"]) for sample in samples]
+    (gold,) = suite.manifest["gold"].values()
+    assert gold["coverage"] == {"least": min(coverage), "median": round(median(coverage), 2)}

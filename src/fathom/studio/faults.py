@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Literal, TypeAlias
 
 from fathom.benchmarks.pro.official import fold
@@ -55,16 +55,32 @@ _Sentence: TypeAlias = tuple[tuple[str, ...], str]
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])[ \t]+|(?<=[。！？；])")
 _MARKER = re.compile("|".join(map(re.escape, MARKERS.values())), re.IGNORECASE)
 # Words of instructions on whether to reason: the only ones in which the two prompts may differ, beside the standard
-# instructions. None of them says what an answer is.
-_WAY = re.compile(
-    r"\b(?:(?:do not|don't|without|no need to|no need for)(?: any| an| the)? )?(?:think(?:ing)?|thoughts?|"
-    r"reason(?:ing)?|explain(?:ing)?|explanations?|analy[sz]e|analysis)\b|"
-    r"\bstep[ -]by[ -]step\b|\bat once\b|(?<!\[)\b(?:steps?|first|then|next|before|after|directly|direct|immediately|"
-    r"slowly|carefully|thoroughly|briefly|explicit(?:ly)?|process|please|and|the|your|question|answer(?:ing)?|"
-    r"giv(?:e|ing)|provid(?:e|ing))\b|"
-    "(?:无需|不需要|不用|不要)?(?:思考|推理|分析|解释)|一步一步|逐步|步骤|过程|首先|先|请|写出|并|再|然后|之后|直接|立即|回答|作答|给出"
+# instructions. Plain ones say nothing of an answer; of the others, those that the answer or the question has count.
+_PLAIN_WORDS = (
+    r"the|and|or|any|please|your|question|answer(?:ing)?|giv(?:e|ing)|provid(?:e|ing)|let's|let us|"
+    r"you(?: may| can| should)?|(?:about|through) (?:it|the question)|it through"
 )
-_EDGES = ".,;:!?()\"'“”‘’。，；：！？、（）"
+_PLAIN_SIGNS = "请|你|让我们|写出|并|回答|作答|给出"
+_PLAIN = re.compile(f"{_PLAIN_WORDS}|{_PLAIN_SIGNS}")
+_REASON = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|explain(?:ing)?|explanations?|analy[sz]e|analysis)\b"
+_REASON_SIGNS = "(?:思考|推理|分析|解释)"
+_NOT = (
+    r"(?:(?:do not|don't)(?: give| provide| show| write)?|without|with no|no need to|no need for)"
+    r"(?: any| an| the| your)? |无需|不需要|不用|不要"
+)
+_WAY = re.compile(
+    rf"\b(?:{_NOT})?{_REASON}|\b(?:step[ -]by[ -]step|at once|in detail|nothing else)\b|"
+    r"(?<!\[)\b(?:steps?|first|then|next|before|after|directly|direct|immediately|slowly|carefully|thoroughly|briefly|"
+    rf"explicit(?:ly)?|process|show|{_PLAIN_WORDS})\b|"
+    rf"不要写其他内容|(?:{_NOT})?{_REASON_SIGNS}|一步一步|逐步|步骤|过程|首先|先|再|然后|之后|最后|直接|立即|仔细|详细|{_PLAIN_SIGNS}"
+)
+_NEGATION = re.compile(f"^(?:{_NOT})")
+# "First" beside a word for reasoning is no answer, whatever the question is.
+_FIRST = re.compile(
+    rf"\bfirst,? (?={_REASON})|({_REASON}(?: carefully| step[ -]by[ -]step)?) first\b|"
+    rf"(?:首先|先)(?=(?:仔细|详细|逐步|一步一步)*{_REASON_SIGNS})|(?<={_REASON_SIGNS})后"
+)
+_EDGES = ".,;:!?()\"'“”‘’。，；：！？、（）–—"
 _PROMPTS: Mapping[str, str] = {
     "prompt_thinking": "the prompt that asks for reasoning first",
     "prompt_answering": "the prompt that asks for the answer at once",
@@ -254,29 +270,79 @@ def _is_blank(text: str) -> bool:
 def _aligned(thinking: str, answering: str, content: Content, language: str) -> Iterator[list[_Sentence]]:
     """The sentences of both prompts, the standard instruction of the second in the place of that of the first."""
     instead, standard = (_words(text) for text in standard_instructions(language))
-    # An answer that is made of such words alone ("first") would not be seen without them.
-    texts = (component.text.casefold() for component in content.components)
-    kept = {word for text in texts if not _core(text, frozenset()) for word in _WAY.findall(text)}
-    for prompt in (_lines(thinking).replace(instead, standard), _lines(answering)):
-        sentences = ((_core(sentence.casefold(), kept), sentence) for sentence in _SENTENCE.split(prompt))
-        yield [(core, sentence) for core, sentence in sentences if core]
+    prompts = (_lines(thinking).replace(instead, standard), _lines(answering))
+    kept = _kept(content, *prompts)
+    for prompt in prompts:
+        yield list(_said(prompt, kept))
+
+
+def _said(prompt: str, kept: Set[str]) -> Iterator[_Sentence]:
+    """The sentences of a prompt that say more than whether to reason, or that again: repeats may stand for a number."""
+    before = set[str]()
+    for sentence in _SENTENCE.split(prompt):
+        text = _folded(sentence).strip(_EDGES)
+        if core := _core(_folded(sentence), kept):
+            yield core, sentence
+        elif text in before:
+            yield (text,), sentence
+        elif text:
+            before.add(text)
+
+
+def _kept(content: Content, thinking: str, answering: str) -> Set[str]:
+    """Words on reasoning, and signs, that the answer or the question has: in the prompts they may tell the answer."""
+    components = [_folded(component.text) for component in content.components]
+    question = content.question
+    if question.strip() == content.prompt_answering.strip():
+        # A record of LongBench Pro: its question is the second prompt, whole. What both prompts say is the question.
+        shared = set(_SENTENCE.split(thinking)) & set(_SENTENCE.split(answering))
+        question = "\n".join(sentence for sentence in shared if not _MARKER.search(sentence))
+    texts = [*components, _folded(question)]
+    kept = {way for text in texts for way in _ways(text) if not _PLAIN.fullmatch(way)}
+    kept |= {way for text in components if not _core(text, kept) for way in _ways(text)}
+    return kept | {sign for text in texts for piece in text.split() if not piece.strip(_EDGES) for sign in piece}
 
 
 def _core(text: str, kept: Set[str]) -> tuple[str, ...]:
     """What a text says but for whether to reason.
 
     Args:
-        text: In lower case.
-        kept: Words that count all the same.
+        text: Folded.
+        kept: Words and signs that count all the same.
     """
-    without = _WAY.sub(lambda match: match[0] if any(word in match[0] for word in kept) else " ", text)
-    return tuple(word for piece in without.split() if (word := piece.strip(_EDGES)))
+    pieces, end, last = list[str](), 0, ""
+    text = _FIRST.sub(lambda match: f"{match[1] or ''} ", text)
+    for match in _WAY.finditer(text):
+        between, way = text[end : match.start()], _way(match[0])
+        again = way == last and not between.strip(_EDGES + " ")
+        pieces += [between, match[0] if again or way in kept else " "]
+        end, last = match.end(), way
+    edges = "".join(sign for sign in _EDGES if sign not in kept)
+    said = "".join([*pieces, text[end:]])
+    return tuple(word for piece in said.split() if (word := piece.strip(edges)))
+
+
+def _ways(text: str) -> Iterator[str]:
+    """The words on reasoning of a folded text."""
+    return (_way(match[0]) for match in _WAY.finditer(text))
+
+
+def _way(words: str) -> str:
+    """Words on reasoning without a negation, in one spelling."""
+    return _NEGATION.sub("", words).replace("-", " ")
+
+
+def _folded(text: str) -> str:
+    """A text in lower case with plain apostrophes."""
+    return text.casefold().replace("’", "'")
 
 
 def _difference(first: Sequence[_Sentence], second: Sequence[_Sentence]) -> str:
-    """The first sentence in which two lists differ; "" if they are equal."""
+    """The first sentence that one list has alone, or that stands elsewhere in the other; "" if they are equal."""
+    cores, others = ({core for core, _ in sentences} for sentences in (first, second))
+    alone = (sentence for core, sentence in (*first, *second) if (core in cores) != (core in others))
     pairs = zip_longest(first, second, fillvalue=((), ""))
-    return next((left or right for (core, left), (other, right) in pairs if core != other), "")
+    return next(chain(alone, (left or right for (core, left), (other, right) in pairs if core != other)), "")
 
 
 def _marker(language: str) -> str:

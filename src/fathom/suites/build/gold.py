@@ -50,34 +50,13 @@ class GoldChecks:
     disagreeing: list[str] = field(default_factory=list)
     supports: list[Mapping[str, Facet]] = field(default_factory=list)
 
-    def add_built(self, candidate: Candidate | None) -> None:
-        """Count an item that was built."""
-        self.supports += [facets for facets in (candidate.facets if candidate else ()) if facets]
-
-    def add_measured(self, task: Task, candidate: Candidate | None, samples: Sequence[Sample]) -> list[Sample]:
-        """The samples of a record; of a summary with the facets ``support`` and ``coverage`` of their own prompts.
-
-        Args:
-            task: A task of records whose gold answers are in their texts.
-            candidate: The record, whose first span is its whole text.
-            samples: What was made of it; questions without their text are left as they are.
-        """
-        if candidate is None or task.metric not in _BY_WORDS:
-            return list(samples)
-        document, whole = candidate.document, candidate.spans[0]
-        measured = []
-        for sample in samples:
-            passage = "\n\n".join(
-                document.text[part.start : part.end]
-                for part in sample.parts
-                if isinstance(part, Span) and part.doc == document.id and whole.start <= part.start < whole.end
-            )
-            facets: Mapping[str, Facet] = {}
-            if passage and sample.targets:
-                facets = _facets(best_support(sample.targets, passage, document.text[whole.start : whole.end]))
-            self.supports += [facets] if facets else []
-            measured.append(replace(sample, facets={**sample.facets, **facets}))
-        return measured
+    def add_built(self, task: Task, candidate: Candidate | None, samples: Iterable[Sample]) -> None:
+        """Count an item that was built; of records, its samples that were ``measured``."""
+        if task.gold == RECORDS:
+            built = (sample.facets for sample in samples)
+            self.supports += [facets for facets in built if {"support", "coverage"} <= facets.keys()]
+        else:
+            self.supports += [facets for facets in (candidate.facets if candidate else ()) if facets]
 
     def record(self) -> Mapping[str, Json]:
         """For the manifest."""
@@ -195,6 +174,31 @@ class GoldChecks:
         self.unmeasured += not support.words
         if support.fault and left_out:
             self.faults[support.fault] = self.faults.get(support.fault, 0) + 1
+
+
+def measured(task: Task, candidate: Candidate | None, samples: Sequence[Sample]) -> list[Sample]:
+    """The samples of a record; of a summary with the facets ``support`` and ``coverage`` of their own prompts.
+
+    Args:
+        task: A task of records whose gold answers are in their texts.
+        candidate: The record, whose first span is its whole text.
+        samples: What was made of it; questions without their text are left as they are.
+    """
+    if candidate is None or task.metric not in _BY_WORDS:
+        return list(samples)
+    document, whole = candidate.document, candidate.spans[0]
+    with_facets = []
+    for sample in samples:
+        passage = "\n\n".join(
+            document.text[part.start : part.end]
+            for part in sample.parts
+            if isinstance(part, Span) and part.doc == document.id and whole.start <= part.start < whole.end
+        )
+        facets: Mapping[str, Facet] = {}
+        if passage and sample.targets:
+            facets = _facets(best_support(sample.targets, passage, document.text[whole.start : whole.end]))
+        with_facets.append(replace(sample, facets={**sample.facets, **facets}))
+    return with_facets
 
 
 def _is_request(question: Question) -> bool:

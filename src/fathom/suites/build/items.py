@@ -14,7 +14,7 @@ from fathom.documents.sources.errata import Erratum
 from fathom.printing import several
 from fathom.suites.build.clusters import cluster_of
 from fathom.suites.build.config import RECORDS, BuildConfig, not_given
-from fathom.suites.build.gold import GoldChecks
+from fathom.suites.build.gold import GoldChecks, measured
 from fathom.suites.build.material import Material
 from fathom.suites.build.notes import (
     RecordCounts,
@@ -309,7 +309,7 @@ def _build_part(
         fillers = _distractors(pool, candidate, avoided)
         contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, shared))
         if task.gold_in_text and task.gold == RECORDS:
-            contexts = [checks.add_measured(task, candidate, samples) for samples in contexts]
+            contexts = [measured(task, candidate, samples) for samples in contexts]
         if each_length and any("whole_tokens" in sample.facets for sample in chain.from_iterable(contexts)):
             continue  # it is longer than any length, and truncated it would ask something else
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
@@ -319,7 +319,7 @@ def _build_part(
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
         made += 1
-        checks.add_built(candidate)
+        checks.add_built(task, candidate, chain.from_iterable(contexts))
         if candidate:
             drawn += len(candidate.questions)
             part.clusters[item] = candidate.cluster or cluster_of(candidate.document)
