@@ -159,10 +159,10 @@ def _mark(marks: object, counted: str) -> float | None:
     """The mark of a judge in [0, 1]; None if it gave none."""
     given = as_mapping(marks)
     names = ("f1",) if counted == "gpt-4-f1" else ("fluency", "correctness")
-    numbers = [given.get(name) for name in names]
-    if not all(isinstance(number, int | float) for number in numbers):
+    numbers = [float(number) for name in names if isinstance(number := given.get(name), int | float)]
+    if len(numbers) < len(names):
         return None
-    return float(numbers[0] if counted == "gpt-4-f1" else numbers[0] * numbers[1] / 3)
+    return numbers[0] if counted == "gpt-4-f1" else numbers[0] * numbers[1] / 3
 
 
 def _groups(record: Record, counted: str) -> list[list[str]]:
