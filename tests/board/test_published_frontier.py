@@ -274,6 +274,35 @@ def test_a_card_finds_printed_scores_of_boards_and_says_which_are_stale() -> Non
     assert all("before 2026-02-27" in row.how.stale for row in old)
 
 
+@pytest.mark.parametrize(
+    ("model", "benchmark", "scorers"),
+    [
+        ("Ministral-8B-Instruct-2410", "helmet", {"official"}),
+        ("Mixtral-8x22B-Instruct-v0.1", "ruler", {"official"}),
+        ("Jamba-1.5-Large", "ruler", {""}),
+        ("Gemma-3-4B-It", "nolima", {"official"}),
+        ("o1", "nolima-hard", {"official"}),
+        ("GPT-4.5", "mrcr", {"official"}),
+        ("GPT-4.5", "graphwalks", {"official"}),
+        ("Claude-4.8-Opus", "graphwalks", {""}),
+        ("MiniMax-M1 · 80k", "mrcr", {""}),
+        ("Grok-4", "aa-lcr", {"official"}),
+        ("Kimi-K2.5", "aa-lcr", {""}),
+        ("DeepSeek-V4-Pro", "corpusqa", {""}),
+    ],
+)
+def test_scores_that_the_authors_of_a_benchmark_print_are_by_its_own_scorer(
+    model: str, benchmark: str, scorers: set[str]
+) -> None:
+    rows = [row for row in api.card(model).card.rows if row.benchmark == benchmark]
+    assert {row.how.scorer for row in rows} == scorers
+
+
+def test_boards_of_papers_and_of_longproc_are_by_their_authors() -> None:
+    for board in ("longproc", "pro", "hundred", "ada", "leader-32k", "leader-128k"):
+        assert all(entry.origin.authors for entry in published()[board]), board
+
+
 # ------------------------------------------------------------------------------------------- files of users
 
 HEAD = "board,model,variant,task,length,value,n,table,source,date\n"

@@ -365,6 +365,7 @@ def test_a_file_that_is_no_such_table_is_refused(tmp_path: Path, head: str, mess
         ('title = "A"\ndate = 2026-03-04', "date = '2026-03-04', expected YYYY-MM"),
         ('title = "A"\nurl = "javascript:alert(1)"', "url = 'javascript:alert.1.', expected an address"),
         ('title = "A"\nauthor = "B"', "unknown field 'author'"),
+        ('title = "A"\nauthors = "yes"', "authors = 'yes', expected true or false"),
         ('title = "A"\nnotes = "B"', r"\[notes\] must be texts"),
     ],
 )

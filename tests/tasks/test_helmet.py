@@ -242,14 +242,36 @@ def test_data_sets_that_a_judge_scores_count_only_where_one_did() -> None:
     assert means(judged)["longqa", 8192] == pytest.approx(0.75)
 
 
-def test_results_of_helmets_own_code_count_by_its_names_of_data_sets() -> None:
-    names = {"kilt_popqa_3": [1.0], "ruler_niah_mk_2": [0.0], "icl_clinic150_440shot_balance": [1.0]}
-    names |= {"msmarco_rerank_psg": [0.5], "infbench_choice_eng_7982": [1.0], "alce_asqa_30": [0.25], "qmsum": [1.0]}
-    scored = means(rows_of(names, suite="HELMET"))
+OF_ITS_CODE = {
+    "kilt_popqa_3": (1.0, "substring_exact_match"),
+    "ruler_niah_mk_2": (0.0, "ruler_recall"),
+    "icl_clinic150_440shot_balance": (1.0, "exact_match"),
+    "msmarco_rerank_psg": (0.5, "NDCG@10"),
+    "infbench_choice_eng_7982": (1.0, "exact_match"),
+    "alce_asqa_30": (0.25, "str_em"),
+    "infbench_sum_eng_7982": (0.75, "gpt-4-f1"),
+    "qmsum": (1.0, "rougeL_recall"),
+}
+
+
+def test_results_of_helmets_own_code_count_by_its_names_of_data_sets_and_metrics() -> None:
+    parts = [rows_of({name: [value]}, suite="HELMET", metric=metric) for name, (value, metric) in OF_ITS_CODE.items()]
+    scored = means(pl.concat(parts))
     assert {category: score for (category, _), score in scored.items() if category != "all"} == {
-        "recall": 0, "rag": 1, "rerank": 0.5, "icl": 1, "longqa": 1, "cite": 0.25
+        "recall": 0, "rag": 1, "rerank": 0.5, "icl": 1, "longqa": 1, "summ": 0.75, "cite": 0.25
     }  # fmt: skip
-    assert means(rows_of(names, suite="other")) == {}
+    for name, (value, metric) in OF_ITS_CODE.items():
+        assert means(rows_of({name: [value]}, suite="other", metric=metric)) == {}
+        assert means(rows_of({name: [value]}, suite="HELMET", metric="f1")) == {}
+    assert means(rows_of({"narrativeqa_7892": [1.0]}, suite="HELMET", metric="rougeL_f1")) == {}
+
+
+def test_tasks_of_other_suites_with_a_name_of_helmets_count_as_nothing() -> None:
+    own = rows_of({"json_kv": [1.0]}, suite="HELMET", metric="substring_exact_match")
+    other = rows_of({"json_kv": [0.0] * 9}, suite="mine", metric="substring_exact_match")
+    assert means(pl.concat([own, other])) == {("recall", 8192): 1, ("all", 8192): 1}
+    (counted, _) = helmet_scores(pl.concat([other, own]))
+    assert counted.items == 1
 
 
 def test_generated_tasks_have_scores_of_their_own() -> None:

@@ -14,6 +14,7 @@ import polars as pl
 
 from fathom.analysis.categories import categories
 from fathom.analysis.grid import ALL
+from fathom.rows.helmet_log import counted_metric
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
@@ -39,8 +40,9 @@ GENERATED: Mapping[str, Sequence[str]] = {
 """Tasks of fathom that ask for the same; there are none for the other categories."""
 JUDGED = ("narrativeqa", "infbench_sum", "multi_lexsum")
 """Data sets that count where a judge has scored them."""
+_KEYS = {"suite": pl.String, "task": pl.String, "metric": pl.String}
 SUITE = "HELMET"
-"""The suite of results that HELMET's own code has written."""
+"""The suite of results that HELMET's own code has written, which count by the metric that HELMET counts."""
 _ORIGIN = "(?:helmet|kilt|ruler|icl|alce)_"
 _ALSO = {"clinic150": "clinc150"}
 
@@ -75,24 +77,34 @@ def helmet_scores(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: 
     """Scores of categories and their mean, at each length, of HELMET's records and of generated tasks.
 
     Args:
-        rows: A rows table; those of other tasks, and of judged data sets without a judge, are left out.
+        rows: A rows table; those of other tasks, of judged data sets without a judge, and of results of HELMET's code
+            with another metric than the one that it counts are left out.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals.
 
     Returns:
         Results by form, length, model and category; a mean over a cell without a score is left out.
     """
-    known = {name: name for names in GENERATED.values() for name in names}
-    pairs = rows.select("suite", "task").unique().iter_rows()
-    known |= {task: name for suite, task in pairs if (name := _data_set(suite, task))}
-    judged = ~pl.col("_name").is_in(JUDGED) | pl.col("metric").str.contains("^(judge_|gpt-4)")
-    named = rows.with_columns(_name=pl.col("task").replace_strict(known, default=None)).filter(judged)
+    keys = rows.select(*_KEYS).unique().rows()
+    known = [(*key, name) for key in keys if (name := _counted_as(*key))]
+    names = pl.DataFrame(known, schema=_KEYS | {"_name": pl.String}, orient="row")
+    named = rows.join(names, on=list(_KEYS), how="inner", maintain_order="left")
     forms: tuple[tuple[Form, Mapping[str, Sequence[str]]], ...] = (("records", RECORDS), ("generated", GENERATED))
     return [
         score
         for form, expected in forms
         for score in _scores(named.drop("task").rename({"_name": "task"}), form, expected, unanswered, seed)
     ]
+
+
+def _counted_as(suite: str, task: str, metric: str) -> str:
+    """The data set of HELMET or the generated task that rows count as; "" if they count as none."""
+    name = _data_set(suite, task)
+    if suite == SUITE:
+        return name if metric == counted_metric(task) else ""
+    if name in JUDGED and not metric.startswith("judge_"):
+        return ""
+    return name or next((task for names in GENERATED.values() if task in names), "")
 
 
 def _data_set(suite: str, task: str) -> str:

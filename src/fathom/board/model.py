@@ -36,6 +36,7 @@ class Origin:
         url: Its address; "" for runs. Only ``https`` addresses become links.
         note: Caveats; "" if none.
         stale: What has changed in the benchmark since (``fathom.analysis.changes``); "" for nothing known.
+        authors: Whether it is by the authors of the benchmark, who use its own scorer.
     """
 
     provenance: Provenance
@@ -45,6 +46,7 @@ class Origin:
     url: str = ""
     note: str = ""
     stale: str = ""
+    authors: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ A file is a CSV with one score per row, and a TOML of the same name with the sou
 ``value`` is in percent as printed, or ``N/A``. ``n`` is the number of scores in [0, 1] behind it, and empty if unknown:
 then there is no interval. ``variant``, ``length``, ``n`` and ``table`` are optional. ``provenance`` is ``published``
 (the default) if the source prints the scores, and ``recomputed`` if they were computed from data that its authors
-released.
+released. ``authors = true`` says that the authors of the benchmark print them, by its own scorer.
 
 A file of several sources has their fields in tables ``[sources.NAME]`` of the TOML, and the NAME in its column
 ``source``. A column ``date`` holds dates of rows, where a source has grown over time. Scores of before a change of
@@ -290,11 +290,12 @@ def _origins(path: Path) -> tuple[Mapping[str, Origin], Mapping[str, str]]:
 
 
 def _origin(table: Mapping[str, object], where: str, more: str = "") -> Origin:
-    fields = {**_ORIGIN, "note": "a text", "provenance": " or ".join(OF_PAPERS)}
+    fields = {**_ORIGIN, "note": "a text", "provenance": " or ".join(OF_PAPERS), "authors": "true or false"}
     for name, value in table.items():
         if name not in fields:
             raise FathomError(f"{where}: unknown field {name!r}; expected {', '.join(fields)}{more}")
-        if not isinstance(value, str) or (name == "provenance" and value not in OF_PAPERS):
+        kind = bool if name == "authors" else str
+        if not isinstance(value, kind) or (name == "provenance" and value not in OF_PAPERS):
             raise _no(name, str(value), fields[name], where)
     title, date, url = (str(table.get(name, "")) for name in _ORIGIN)
     right = {"title": bool(title), "date": bool(_DATE.fullmatch(date)), "url": not url or url.startswith("https://")}
@@ -302,4 +303,5 @@ def _origin(table: Mapping[str, object], where: str, more: str = "") -> Origin:
         if not right[name] or not text.isprintable():
             raise _no(name, text, _ORIGIN[name], where)
     provenance = OF_PAPERS[OF_PAPERS.index(table.get("provenance", "published"))]
-    return Origin(provenance, title, "", date, url, str(table.get("note", "")))
+    note, authors = str(table.get("note", "")), table.get("authors") is True
+    return Origin(provenance, title, "", date, url, note, authors=authors)

@@ -288,7 +288,7 @@ def _of_boards(model: str) -> "Iterator[CardRow]":
             origin = entry.origin
             source = ", ".join(filter(None, (origin.title, origin.table, entry.variant)))
             # Whether others than the authors of a benchmark used its own scorer is rarely said.
-            by_authors = origin.url == get_board(board).url or origin.provenance == "recomputed"
+            by_authors = origin.authors or origin.provenance == "recomputed"
             how = How(
                 scorer="official" if by_authors else "",
                 date=origin.date,

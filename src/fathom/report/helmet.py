@@ -14,7 +14,8 @@ ABOUT: dict[Form, str] = {
     "records": (
         "Mean scores in percent with 95% intervals: data sets have the same weight in a category, and categories in "
         "the mean, which is over those that were asked. Data sets that HELMET judges count where a judge has scored "
-        "them. Citations are not checked: cite is the answers alone. A dash means that nothing was asked."
+        "them, results of HELMET's own code with the metric that it counts. Citations are not checked: cite is the "
+        "answers alone. A dash means that nothing was asked."
     ),
     "generated": (
         "Mean scores in percent with 95% intervals of fathom's tasks that ask for the abilities of some of HELMET's "

@@ -4,13 +4,20 @@
 metrics), ``metrics`` and ``averaged_metrics``, and beside it ``....json.score`` with the averages alone. Its
 ``args.input_max_length`` is the length of prompts in the model's own tokens; with ``--thinking`` the code raises it by
 32,768 after it has named the file, which is undone here. Samples whose request failed are left out by the code.
+
+Two scores that its ``collect_results.py`` counts are not among the metrics of samples. Its judges write
+``...-gpt4eval_o.json``, a copy of the results with marks in ``gpt-4-scores``, which is read in place of the results
+beside it. ``eval_alce.py`` writes averages alone, so the answers of ALCE are scored here by the same rule; citations,
+which need a model, are not.
 """
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fathom.benchmarks.helmet.scoring import WITH_CITATIONS
 from fathom.documents.records import walk
 from fathom.rows.parts import (
     Count,
@@ -19,36 +26,44 @@ from fathom.rows.parts import (
     Record,
     Schema,
     Text,
+    as_mapping,
     as_text,
     choose_metric,
     first_key,
     has_text,
     head_of,
     read_json,
+    report_metric,
     whole,
     with_score,
 )
+from fathom.score.registry import ScoringRow, get_scorer
+from fathom.score.released import GOLD
 from fathom.types import FathomError, Row
 
 FOR_THINKING = 32_768
 _IDS = ("id", "qid", "query_id")
 _NOT_METRICS = ("input_len", "output_len")
-_METRICS = (
-    "ruler_recall",
-    "NDCG@10",
-    "str_em",
-    "qampari_rec_top5",
-    "substring_exact_match",
-    "exact_match",
-    "rougeL_recall",
-)
-_FIRST: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("trec_coarse", "trec_fine", "banking77", "clinic150", "nlu"), ("exact_match",)),
-    "infbench_choice": ("exact_match",),
-    "infbench_qa": ("rougeL_f1",),
-    "qmsum": ("rougeL_recall",),
+_MARKS, _JUDGED = "gpt-4-scores", "-gpt4eval_o.json"
+_COUNTED: Mapping[str, str] = {
+    **dict.fromkeys(("json_kv", "nq", "popqa", "triviaqa", "hotpotqa"), "substring_exact_match"),
+    "narrativeqa": "gpt-4-score",
+    "msmarco_rerank_psg": "NDCG@10",
+    **dict.fromkeys(("trec_coarse", "trec_fine", "banking77", "clinic150", "nlu"), "exact_match"),
+    "qmsum": "rougeL_recall",
+    "multi_lexsum": "gpt-4-f1",
+    **dict.fromkeys(("ruler_qa_1", "ruler_qa_2"), "substring_exact_match"),
+    "ruler_": "ruler_recall",
+    "infbench_qa": "rougeL_f1",
+    "infbench_choice": "exact_match",
+    "infbench_sum": "gpt-4-f1",
+    "alce_asqa": "str_em",
+    "alce_qampari": "qampari_rec_top5",
 }
-"""Metric that the released ``collect_results.py`` reports for families of data sets with another one than the rest."""
+"""Metric that the released ``collect_results.py`` counts, by what the name of a data set contains; the first holds."""
+_ALCE = {"str_em": "helmet/alce_str_em", "qampari_rec_top5": "helmet/alce_qampari_rec_top5"}
+_METRICS = ("ruler_recall", "NDCG@10", "substring_exact_match", "exact_match", "rougeL_recall")
+"""Metrics to prefer where the counted one is not there."""
 _SETTINGS = (
     "shots",
     "do_sample",
@@ -72,11 +87,28 @@ def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     Raises:
         FathomError: There is no such file, or one is damaged.
     """
-    files = [path] if path.is_file() else [file for file in walk(path).files if recognises(file)]
+    files = [path] if path.is_file() else _latest([file for file in walk(path).files if recognises(file)])
     if not files:
         raise FathomError(f"{path}: no result of HELMET here; expected the .json files that its eval.py writes")
     for file in files:
         yield _part(file, options)
+
+
+def counted_metric(dataset: str) -> str:
+    """The metric of a data set that HELMET's ``collect_results.py`` counts; "" if it counts none.
+
+    Args:
+        dataset: Its name in HELMET's code, such as ``icl_trec_fine_6400shot_balance``.
+    """
+    return next((metric for part, metric in _COUNTED.items() if part in dataset), "")
+
+
+def _latest(files: Sequence[Path]) -> list[Path]:
+    """The files without those whose judged copy is among them."""
+    judged = {
+        file.with_name(file.name.removesuffix(_JUDGED) + ".json") for file in files if file.name.endswith(_JUDGED)
+    }
+    return [file for file in files if file not in judged]
 
 
 def _part(file: Path, options: ReadOptions) -> Part:
@@ -89,20 +121,58 @@ def _part(file: Path, options: ReadOptions) -> Part:
     if not isinstance(data, list) or not data or not all(isinstance(record, dict) for record in data):
         raise FathomError(f"{file}: no samples in the field 'data'; fathom reads single samples")
     arguments: Mapping[str, Any] = content["args"]
-    names = _metric_names(content, str(arguments.get("datasets")))
-    scores = ({name: record[name] for name in names if name in record} for record in data)
-    metric = choose_metric(str(file), scores, options)
+    counted = counted_metric(as_text(arguments.get("datasets")))
+    data = [_with_counted(record, counted) for record in data]
+    metric = _metric(file, content, data, counted, options)
     settings = {name: arguments.get(name) for name in _SETTINGS}
     return Part(str(file), list(_rows(file, arguments, data, metric)), settings)
 
 
-def _metric_names(content: Mapping[str, Any], dataset: str) -> list[str]:
-    """Its metrics, the one that HELMET reports for the data set first."""
+def _metric(file: Path, content: Mapping[str, Any], data: Sequence[Record], counted: str, options: ReadOptions) -> str:
+    """The metric of a file: the user's, else the counted one if any sample has it, else the first that can be used."""
     metrics = content.get("metrics")
     names = [name for name in (metrics if isinstance(metrics, dict) else {}) if name not in _NOT_METRICS]
-    family = next((family for family in _FIRST if dataset == family or dataset.startswith(f"{family}_")), "")
-    first = (*_FIRST.get(family, ()), *_METRICS)
-    return sorted(names, key=lambda name: first.index(name) if name in first else len(first))
+    names = [counted] * any(counted in record for record in data) + [name for name in names if name != counted]
+    if names[:1] == [counted] and not options.metric:
+        if len(names) > 1:
+            report_metric(names, counted, options)
+        return counted
+    names.sort(key=lambda name: _METRICS.index(name) if name in _METRICS else len(_METRICS))
+    return choose_metric(
+        str(file), ({name: record[name] for name in names if name in record} for record in data), options
+    )
+
+
+def _with_counted(record: Record, counted: str) -> Record:
+    """A sample with the counted metric, where that follows from a judge's marks or from reply and gold answers."""
+    if counted in record:
+        return record
+    if counted in ("gpt-4-score", "gpt-4-f1") and _MARKS in record:
+        return {**record, counted: _mark(record[_MARKS], counted)}
+    if counted in _ALCE and (gold := _groups(record, counted)) and isinstance(record.get("output"), str):
+        asked = ScoringRow(record["output"], [], extra={GOLD: json.dumps(gold), WITH_CITATIONS: True})
+        return {**record, counted: get_scorer(_ALCE[counted], "official")(asked).value}
+    return record
+
+
+def _mark(marks: object, counted: str) -> float | None:
+    """The mark of a judge in [0, 1]; None if it gave none."""
+    given = as_mapping(marks)
+    names = ("f1",) if counted == "gpt-4-f1" else ("fluency", "correctness")
+    numbers = [float(number) for name in names if isinstance(number := given.get(name), int | float)]
+    if len(numbers) < len(names):
+        return None
+    return numbers[0] if counted == "gpt-4-f1" else numbers[0] * numbers[1] / 3
+
+
+def _groups(record: Record, counted: str) -> list[list[str]]:
+    """The gold answers of a sample of ALCE, a list of alternatives for each; empty if it lacks them."""
+    pairs, lists = record.get("qa_pairs"), record.get("answers")
+    if counted == "str_em":
+        lists = [as_mapping(pair).get("short_answers") for pair in pairs] if isinstance(pairs, list) else None
+    groups = lists if isinstance(lists, list) else []
+    right = all(isinstance(group, list) and all(isinstance(text, str) for text in group) for group in groups)
+    return groups if right else []
 
 
 class _Sample(Schema):
