@@ -144,8 +144,7 @@ def forms(value: str, slot: str, record: Record, prompts: Texts, language: Langu
     if "material" in record.values:
         words["material"] = Writer(WORLD, language).value("material", record.values["material"])
     key = f"forms_{record.act if slot == 'count' else slot}"
-    said = [form.format_map(words) for form in prompts[key].split(",")] if key in prompts else []
-    every = [value, *said]
+    every = [value, *(form.format_map(words) for form in prompts.get(key, "{value}").split(","))]
     return list(dict.fromkeys([*every, *(form.replace(" & ", " and ") for form in every)]))
 
 
