@@ -31,7 +31,7 @@ def test_a_declaration_is_complete(source: Source) -> None:
     assert re.fullmatch(r"(?:[0-9a-f]{40})?", source.revision)
     assert bool(source.files) == bool(source.dataset) == bool(source.revision), "what is on the hub is pinned"
     assert source.shapes
-    assert all(shape.fields and shape.name for shape in source.shapes)
+    assert all((shape.fields or shape.besides) and shape.name for shape in source.shapes)
     assert source.licence
     assert source.description
     assert "\n" not in source.description

@@ -16,12 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_calls import configure
-from fathom.benchmarks.loft.records import KINDS, place_of, read_query
+from fathom.benchmarks.loft.records import KINDS, place_of, read_query, read_record
 from fathom.benchmarks.loft.tables import drawn, line
+from fathom.benchmarks.loft.tasks import PROMPTS, forms
 from fathom.benchmarks.oolong.messages import SUBJECTS
 from fathom.documents.corpus.records import BadRowError
+from fathom.documents.sources.finder import read_sources
 from fathom.models.overflow import fit
-from fathom.score.registry import get_scorer, row_of
+from fathom.score.registry import ScoringRow, get_scorer, row_of
 from fathom.suites.build import build
 from fathom.suites.registry import get_suite, get_task
 from fathom.suites.suitefile import open_suite
@@ -30,6 +32,7 @@ from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Sample
 from fathom.world.annals.answers import town_in
 from fathom.world.annals.retrieval import KINDS as SELECTED
+from fathom.world.facts import Record
 from fathom.world.reading import Read, act_in, papers_of, work_in
 from fathom.world.types import Language
 from made_frontier import loft_query, write_lines, write_loft
@@ -38,6 +41,8 @@ LENGTHS = (8192, 32768)
 TASKS = [name for name in get_suite("loft").tasks if "published" not in name]
 PAPERS = [name for name in TASKS if name.startswith(("loft_retrieval", "loft_rag"))]
 ENTRY = re.compile(r"ID: (\d+) \| TITLE: (.+?) \| CONTENT: (.+?) \| END ID: \1$", re.MULTILINE | re.DOTALL)
+OAK = 1
+"""The number of a material of the world."""
 Prompts = Mapping[str, list[tuple[Sample, str]]]
 
 
@@ -213,6 +218,51 @@ def test_an_answer_stands_in_one_paper_at_most_with_its_question(prompts: Prompt
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["loft_rag", "loft_rag_hops"])
+def test_an_answer_is_right_with_or_without_its_unit(prompts: Prompts, name: str) -> None:
+    for sample, _ in prompts[name]:
+        gold = json.loads(str(sample.inputs["gold_json"]))
+        for form in gold:
+            assert get_task(name).score(f"Final Answer: {[form]!r}", sample).value == 1, form
+        slot, texts = sample.facets["slot"], PROMPTS[sample.language]
+        plain = gold[0].replace(" crowns", "").replace("银元", "")
+        assert plain in gold
+        if slot == "count":
+            units = [texts[f"forms_{act}"].split(",")[0] for act in ("petition", "delivery", "opening")]
+            assert any(unit.format(value=gold[0]) in gold for unit in units)
+            assert get_task(name).score(f"Final Answer: ['{gold[0]}1']", sample).value == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "value", "slot", "act", "others"),
+    [
+        ("en", "Miss Violet Larkin", "person", "damage", ["Violet Larkin"]),
+        ("zh", "郑云起先生", "person", "damage", ["郑云起"]),
+        ("en", "Marlowe & Kemp", "firm", "completion", ["Marlowe and Kemp", "the firm Marlowe & Kemp"]),
+        ("zh", "秦昌营造行", "firm", "completion", ["秦昌"]),
+        ("en", "151", "count", "delivery", ["151 loads", "151 loads of oak"]),
+        ("zh", "151", "count", "delivery", ["151车", "151车橡木", "橡木151车"]),
+        ("en", "251", "count", "petition", ["251 households"]),
+        ("zh", "251", "count", "petition", ["251户"]),
+        ("en", "216", "count", "opening", ["216 guests"]),
+        ("zh", "216", "count", "opening", ["216人", "216名宾客"]),
+        ("en", "2,259 crowns", "money", "payment", ["2,259", "2259"]),
+        ("zh", "2259银元", "money", "payment", ["2259"]),
+        ("en", "oak", "material", "delivery", []),
+    ],
+)
+def test_a_value_has_the_forms_that_are_as_right(
+    language: Language, value: str, slot: str, act: str, others: list[str]
+) -> None:
+    material = {"material": OAK} if act == "delivery" else {}
+    gold = forms(value, slot, Record(0, act, material), PROMPTS[language], language)
+    score, inputs = get_scorer("loft/rag_em", "strict"), {"gold_json": json.dumps(gold)}
+    for text in (value, *others):
+        assert score(ScoringRow(f"Final Answer: {[text]!r}", [], extra=inputs)).value == 1, text
+    assert score(ScoringRow("Final Answer: ['loads']", [], extra=inputs)).value == 0
+
+
+@pytest.mark.slow
 def test_a_list_of_everything_is_right_as_often_as_its_first_item(prompts: Prompts) -> None:
     task = get_task("loft_retrieval")
     for sample, prompt in prompts["loft_retrieval"][:4]:
@@ -340,6 +390,72 @@ def test_what_lacks_in_the_folders_is_said_with_what_to_do(
     change(tmp_path / "data" / "retrieval" / "fiqa" / "2k")
     with pytest.raises(FathomError, match=message):
         loft_sample(tmp_path, "loft_published_retrieval_fiqa")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alone", [True, False])
+def test_bad_test_queries_are_named_and_dev_queries_not_asked(tmp_path: Path, *, alone: bool) -> None:
+    write_loft(tmp_path / "data", 3)
+    file = tmp_path / "data" / "rag" / "nq" / "2k" / "test_queries.jsonl"
+    folder = file.parent if alone else tmp_path / "data"
+    if alone:
+        for other in (tmp_path / "data").rglob("test_queries.*"):
+            if other != file:
+                other.unlink()
+    query = json.dumps({"query_text": "Who?", "answers": ["Keeper 1"]})
+    good = file.read_text()
+    file.write_text(f"{query}\n{good}")
+    data = read_sources(["loft_queries"], [folder])
+    asked = [q.meta for text in data.documents["loft_queries"] for q in text.questions if "/rag/nq/" in f"{text.meta}"]
+    assert all(meta["split"] == "test" for meta in asked)
+    assert any("test_queries.jsonl:1: the field 'qid' is missing" in problem for problem in data.problems)
+    for text, message in (("", "it contains no records"), (f"{query}\n", "the field 'qid' is missing")):
+        file.write_text(text)
+        with pytest.raises(FathomError, match=message):
+            loft_sample(tmp_path, "loft_published_rag_nq")
+
+
+def test_dev_queries_are_asked_only_without_test_queries(tmp_path: Path) -> None:
+    write_loft(tmp_path, 1)
+    file = tmp_path / "rag" / "nq" / "2k" / "dev_queries.jsonl"
+    record = {**loft_query("rag", "nq", 0), "file": str(file)}
+    with pytest.raises(BadRowError, match=r"test_queries\.jsonl is beside them; name that file too, or download"):
+        read_record(record, "here")
+    file.with_name("test_queries.jsonl").unlink()
+    assert read_record(record, "here").questions[0].meta["split"] == "dev"
+
+
+@pytest.mark.parametrize(
+    ("kind", "dataset", "answers"),
+    [
+        ("rag", "nq", [5]),
+        ("rag", "nq", [""]),
+        ("rag", "nq", [["Keeper 0"]]),
+        ("sql", "spider", ["b"]),
+        ("sql", "spider", [[]]),
+        ("sql", "spider", [[["b"]]]),
+        ("sql", "sparc", [["b"], [["b"]]]),
+    ],
+)
+def test_a_gold_answer_of_another_form_is_a_bad_row(
+    tmp_path: Path, kind: str, dataset: str, answers: list[object]
+) -> None:
+    write_loft(tmp_path, 1)
+    file = tmp_path / kind / dataset / "2k" / "test_queries.jsonl"
+    with pytest.raises(BadRowError, match=r"answers: .* is no (text|row with cells); download the file again"):
+        read_record({**loft_query(kind, dataset, 0), "answers": answers, "file": str(file)}, "here")
+
+
+def test_examples_that_are_empty_are_a_bad_row(tmp_path: Path) -> None:
+    write_loft(tmp_path, 1)
+    (tmp_path / "icl" / "web_of_lies" / "2k" / "corpus.json").write_text("[]")
+    file = tmp_path / "icl" / "web_of_lies" / "2k" / "test_queries.json"
+    with pytest.raises(BadRowError, match=r"corpus\.json has no examples; download it again"):
+        read_record({"input": "Is it?", "target": "(A)", "file": str(file)}, "here")
+    (tmp_path / "rag" / "nq" / "2k" / "few_shot_queries.jsonl").write_text("\n")
+    file = tmp_path / "rag" / "nq" / "2k" / "test_queries.jsonl"
+    with pytest.raises(BadRowError, match=r"few_shot_queries\.jsonl has no examples; download it again"):
+        read_record({**loft_query("rag", "nq", 0), "file": str(file)}, "here")
 
 
 @pytest.mark.parametrize(

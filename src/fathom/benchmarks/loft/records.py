@@ -127,6 +127,21 @@ def place_of(file: str) -> Place:
     return Place(path.parent, kind, dataset, length.lower(), split)
 
 
+def read_record(record: Mapping[str, object], where: str) -> Document:
+    """A query of any kind; the folder of its file says which, whatever its fields.
+
+    Raises:
+        BadRowError: It cannot be read, or is one of ``dev_queries`` although there are ``test_queries``.
+    """
+    place = place_of(str(record.get("file") or ""))
+    if place.split == "dev" and (test := next(place.folder.glob("test_queries.*"), None)):
+        raise BadRowError(
+            f"dev_queries are asked only without test_queries, but {test.name} is beside them; name that file too, or "
+            "download it again if it cannot be used"
+        )
+    return (read_example if place.kind == "icl" else read_query)(record, where)
+
+
 def read_query(record: Mapping[str, object], where: str) -> Document:
     """A query of ``retrieval``, ``rag`` or ``sql``; its text is the corpus.
 
@@ -213,6 +228,7 @@ def _turns(fields: Mapping[str, Any], place: Place, corpus: Corpus) -> list[Turn
     turns: list[Turn] = []
     for query, answer, pairs in zip_longest(queries, golds, named[: len(queries)]):
         gold = answer if isinstance(answer, list) else [answer]
+        _check_gold(gold, place.kind)
         if place.kind == "retrieval":
             # Each turn of several has one passage.
             pairs = gold if all(isinstance(pair, list) for pair in gold) else [gold]
@@ -224,6 +240,23 @@ def _turns(fields: Mapping[str, Any], place: Place, corpus: Corpus) -> list[Turn
             raise BadRowError("a turn has no answer")
         turns.append({"query": storable(query).strip(), "gold": gold, "support": list[Json](quoted)})
     return turns
+
+
+def _check_gold(gold: Sequence[object], kind: str) -> None:
+    """Check the form of the gold answers of a turn: texts of ``rag``, rows with cells of ``sql``.
+
+    Raises:
+        BadRowError: One has another form.
+    """
+    for answer in gold:
+        if kind == "rag" and not (isinstance(answer, str) and answer.strip()):
+            raise BadRowError(f"answers: {str(answer)[:40]!r} is no text; download the file again")
+        if kind == "sql" and not (isinstance(answer, list) and answer and all(map(_is_cell, answer))):
+            raise BadRowError(f"answers: {str(answer)[:40]!r} is no row with cells; download the file again")
+
+
+def _is_cell(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float)
 
 
 def _passage(corpus: Corpus, pair: object) -> Passage:
@@ -283,13 +316,16 @@ def _shots(place: Place, corpus: Corpus, state: tuple[int, int]) -> Sequence[Jso
     """The examples of a prompt, each with its turns.
 
     Raises:
-        BadRowError: They cannot be read.
+        BadRowError: They cannot be read, or there are none.
     """
     rows = _lines(place.folder / "few_shot_queries.jsonl")
     try:
-        return [list[Json](_turns(typed(Query, row), place, corpus)) for row in rows]
+        shots = [list[Json](_turns(typed(Query, row), place, corpus)) for row in rows]
     except BadRowError as error:
         raise BadRowError(f"few_shot_queries.jsonl: {error}") from None
+    if not shots:
+        raise BadRowError("few_shot_queries.jsonl has no examples; download it again")
+    return shots
 
 
 @lru_cache(maxsize=64)
@@ -330,16 +366,19 @@ def _examples(path: Path, state: tuple[int, int]) -> str:
     """The examples of ``icl`` as they are shown.
 
     Raises:
-        BadRowError: They cannot be read.
+        BadRowError: They cannot be read, or there are none.
     """
     examples = _json(path.read_text("utf-8", "replace"), path.name)
+    if examples == []:
+        raise BadRowError("corpus.json has no examples; download it again")
     try:
         return "\n\n".join(f"{each['input']}\nOutput: {each['target'].split(' ')}" for each in map(dict, examples))
     except (TypeError, ValueError, KeyError, AttributeError):
         raise BadRowError("corpus.json is no list of objects with input and target; download it again") from None
 
 
-SOURCES = packaged_sources(
-    __package__,
-    {SOURCE_NAME: (Shape.of("LOFT", Query, read_query), Shape.of("LOFT, many-shot ICL", Example, read_example))},
+_FIELDS = frozenset(
+    {*Query.__required_keys__, *Query.__optional_keys__, *Example.__required_keys__, *Example.__optional_keys__}
 )
+# Files are known by their folders and names: a row that lacks a field is a bad row, not one of another data set.
+SOURCES = packaged_sources(__package__, {SOURCE_NAME: (Shape("LOFT", frozenset(), read_record, _FIELDS),)})

@@ -4,8 +4,9 @@ The released code takes the first line with brackets, whatever it is, so that a 
 becomes the answer. Its ``subspan_em`` of several answers matches either way: fragments ("Par"), and an article, which
 normalises to nothing, match. ``sql_exec_acc`` compares rows as sets and ignores how often each occurs.
 
-``strict`` ignores thoughts, takes the last line with "Final Answer" (else the last with a list), matches a gold answer
-in a predicted one only, each predicted one for one gold answer, and counts rows.
+``strict`` ignores thoughts, takes the last line with "Final Answer" (else the last that begins with "Output:", else the
+last with a list), matches a gold answer in a predicted one only, each predicted one for one gold answer, counts rows,
+and reads a quoted "14,200" as a number.
 """
 
 import ast
@@ -25,6 +26,8 @@ from fathom.score.text import bag_f1
 _QUOTED = re.compile(r"([a-zA-Z0-9])'([a-zA-Z0-9])")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PREFIX = "final answer"
+_OUTPUT = ("output:", "output：")
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 Read: TypeAlias = Callable[[Any], list[str]]
 Grade: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], "float | None"]
 """The score of predicted answers against gold ones."""
@@ -51,9 +54,10 @@ def extracted(reply: str) -> Any:
 
 
 def last_list(reply: str) -> list[Any] | None:
-    """The list of the last line that announces a final answer, else of the last line with a list."""
+    """The list of the last line that announces a final answer, else an output, else of the last line with a list."""
     lines = _lists(reply)
-    named = [line for line in lines if _PREFIX in line.lower()] or lines
+    named = [line for line in lines if _PREFIX in line.lower()]
+    named = named or [line for line in lines if line.strip().lower().startswith(_OUTPUT)] or lines
     value = _list_in(named[-1]) if named else None
     return list(value) if isinstance(value, list | tuple) else None
 
@@ -150,6 +154,11 @@ def _rows(answers: Any) -> list[list[str]]:
     return [[text for value in row if (text := _cell(value))] for row in answers]
 
 
+def _ungrouped(value: Any) -> Any:
+    """A cell whose digits are not in groups."""
+    return value.replace(",", "") if isinstance(value, str) and _GROUPED.fullmatch(value.strip()) else value
+
+
 def _sql(reply: Any, gold: Any, row: ScoringRow) -> Answer:
     golds, given = _rows(gold), extracted(reply)
     golds[0]  # the released code looks at the first row
@@ -169,7 +178,10 @@ def _strict_sql(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
     given = last_list(reply)
     if given and not all(isinstance(cells, list | tuple) for cells in given):
         given = [given]
-    rows, golds = (Counter(tuple(cells) for cells in _rows(table or [])) for table in (given, gold))
+    rows, golds = (
+        Counter(tuple(cells) for cells in _rows([map(_ungrouped, row) for row in table or []]))
+        for table in (given, gold)
+    )
     return rows == golds, given is not None, str(given)
 
 

@@ -7,8 +7,8 @@ proven to agree: near misses stand in every prompt, and papers of other towns fi
 rows that are computed over two tables, ``loft_icl`` for the code of a message after many examples of such codes.
 
 A corpus of a longer prompt has all of a shorter one, with the same identifiers, which say nothing about places. Unlike
-in LOFT they are no running numbers, and there are no examples of questions. Under ``strict`` answers must be exact;
-LOFT's own rule takes any text that contains one.
+in LOFT they are no running numbers, and there are no examples of questions. Under ``strict`` answers must be exact,
+with their unit or title or without; LOFT's own rule takes any text that contains one.
 """
 
 import json
@@ -26,7 +26,8 @@ from fathom.suites.tasks.growing import Growing, Piece, different, enough, growi
 from fathom.types import Draw, Ending, Facet, Plan, Task
 from fathom.world.annals.case import Case
 from fathom.world.annals.family import ANNALS
-from fathom.world.facts import CAUSES
+from fathom.world.facts import CAUSES, Record
+from fathom.world.prose import Writer
 from fathom.world.types import AS_USUAL, Dials, Language, Passage, Problem
 from fathom.world.wording import LETTERS
 
@@ -92,7 +93,7 @@ def plan_papers(draw: Draw, code: str, name: str) -> Plan:
     question = question_of(problem, language)
     end = prompts[name].format(question=question)
     if name == "rag":
-        ending = _answering(case, problem, end)
+        ending = _answering(case, problem, end, prompts, language)
     else:
         ending = _ending(end, listed(gold), [[id, 1] for id in gold], papers=len(gold))
 
@@ -111,13 +112,40 @@ def question_of(problem: Problem, language: Language) -> str:
     return before + mark if before else after
 
 
-def _answering(case: Case, problem: Problem, question: str) -> Ending:
-    """The question for a value of a paper, which may stand with or without its unit."""
-    value = problem.options[LETTERS.index(problem.answers[0])]
-    amount = value.removesuffix(" crowns").removesuffix("银元")
-    gold = list(dict.fromkeys((value, amount, amount.replace(",", ""))))
-    ending = _ending(question, listed([value]), gold, slot=str(case.asked["slot"]))
-    return replace(ending, chance=1 / CAUSES if case.asked["slot"] in FEW else 0.0)
+def _answering(case: Case, problem: Problem, question: str, prompts: Texts, language: Language) -> Ending:
+    """The question for a value of a paper, in all forms that are as right."""
+    value, slot = problem.options[LETTERS.index(problem.answers[0])], str(case.asked["slot"])
+    ending = _ending(question, listed([value]), forms(value, slot, asked_record(case), prompts, language), slot=slot)
+    return replace(ending, chance=1 / CAUSES if slot in FEW else 0.0)
+
+
+def asked_record(case: Case) -> Record:
+    """The record that has the answer: that of the question, or the last of a chain."""
+    if "links" in case.asked:
+        last: Record = case.asked["links"][-1]
+        return last
+    return case.entry(case.asked["town"], case.asked["act"], case.asked["work"])[1]
+
+
+def forms(value: str, slot: str, record: Record, prompts: Texts, language: Language) -> list[str]:
+    """A value as a paper has it, and as it may be said: with its unit or without, a person without a title.
+
+    Args:
+        value: The value as an option.
+        slot: What it is, by ``SLOTS``.
+        record: The record that has it.
+        prompts: The texts of the language.
+        language: That of the value.
+    """
+    bare = value
+    for word in prompts["left_out"].split(","):
+        bare = bare.removeprefix(word).removesuffix(word)
+    words = {"value": value, "bare": bare}
+    if "material" in record.values:
+        words["material"] = Writer(WORLD, language).value("material", record.values["material"])
+    key = f"forms_{record.act if slot == 'count' else slot}"
+    every = [value, *(form.format_map(words) for form in prompts.get(key, "{value}").split(","))]
+    return list(dict.fromkeys([*every, *(form.replace(" & ", " and ") for form in every)]))
 
 
 def _ending(question: str, reply: str, gold: Sequence[object], **facets: Facet) -> Ending:

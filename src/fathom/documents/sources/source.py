@@ -37,7 +37,7 @@ class Shape:
 
     Attributes:
         name: Name of the form, for messages.
-        fields: Fields of every record of this form, which distinguish it from others.
+        fields: Fields of every record of this form, which distinguish it from others; none if the names of files do.
         read: Converts a record, given the source to record, to a document, or raises
             ``fathom.documents.corpus.records.BadRowError``.
         besides: Optional fields; ``ROW``, ``SPLIT`` and ``FILE`` are always available.
