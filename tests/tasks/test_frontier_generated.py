@@ -5,6 +5,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from statistics import mean
 
@@ -300,7 +301,7 @@ def test_a_list_of_all_rivers_or_builders_or_patrons_has_nothing(
     for sample, prompt in prompts[task]:
         kinds = [[first or second for first, second in re.findall(pattern, prompt)] for pattern in patterns]
         (names,) = (names for names in kinds if sample.targets[0] in names)
-        for reply in (", ".join(names), "Answer: " + ", ".join(names), "\n".join(sum(kinds, []))):
+        for reply in (", ".join(names), "Answer: " + ", ".join(names), "\n".join(chain(*kinds))):
             assert get_task(task).score(reply, sample).value == 0
         assert sample.chance == pytest.approx(1 / len(names))
         scores = [get_task(task).score(name, sample).value or 0.0 for name in names]
@@ -317,8 +318,8 @@ def test_copied_documents_without_an_answer_have_nothing(prompts: Mapping[str, l
         for reply in (copied, f"{copied}\n\n{mark}Xyz Abc", f"{copied}\n{mark}Xyz Abc"):
             assert task.score(reply, sample).value == 0
         assert official(row_of(f"{copied}\n\n{mark}Xyz Abc", sample)).value == 0
-        for rule in (lambda reply: task.score(reply, sample), lambda reply: official(row_of(reply, sample))):
-            assert rule(f"{copied}\n\n{mark}{sample.targets[0]}").value == 1
+        answered = f"{copied}\n\n{mark}{sample.targets[0]}"
+        assert (task.score(answered, sample).value, official(row_of(answered, sample)).value) == (1, 1)
 
 
 @pytest.mark.slow

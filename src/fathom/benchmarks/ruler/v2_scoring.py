@@ -115,7 +115,7 @@ def _all(reply: str, golds: Sequence[str], row: ScoringRow) -> float:
 
 
 def _share(right: int, others: int, golds: int, wanted: int) -> float:
-    """The share of gold texts among those wanted and the others named; 0 of a reply that names more others than gold."""
+    """The share of gold texts among those wanted and the others named; 0 if the others are more than the gold texts."""
     return 0.0 if others > golds else right / (max(right, wanted) + others)
 
 
