@@ -180,7 +180,9 @@ def plan_documents(draw: Draw, level: str) -> Plan:
     more = [piece for pieces in made[2 + NEAR :] for piece in pieces]
     naming = level in ("medium", "hard")
     ending = _about(level, numbers[:2], asked, draw)
-    names = [text.names.get(asked.asked) for text in (asked.person, asked.town, *others)] if naming else numbers
+    names: Sequence[str | None] = (
+        [text.names.get(asked.asked) for text in (asked.person, asked.town, *others)] if naming else numbers
+    )
     named = {
         piece.place: name
         for name, pieces in zip(names, made, strict=True)
