@@ -39,6 +39,8 @@ SUM = {"nums": [1, 2, 3, 4], "target": 10}
 CITIES = {"ground_truth_cities": "New York**Rome", "ground_truth_durations": "2**3"}
 OPTIONS = "A. 1 B. 2 C. 3 D. 4"
 CHOICE = f"How many? {OPTIONS}"
+LISTED = "How many?\n- **A.** 1\n- **B.** 2\n- **C.** 3\n- **D.** 4"
+NAMES = {"others": '["Bonn", "Oslo"]'}
 TRACE = "# Search Procedure\nstart\n |- Try 1 + 2 = 3. Add 3.\n |- Try 3 + 3 = 6. Add 6.\n"
 
 
@@ -91,6 +93,19 @@ def case(
         case("both documents", "ruler2/ruler2_part", "1234567, 5555555", ["1234567", "5555555"], (1, 1)),
         case("everything", "ruler2/ruler2_part", "Bonn, " * 60 + "Rome", ["Rome"], (1, 0)),
         case("an answer after reasons", "ruler2/ruler2_part", "Bonn, " * 60 + "\n\nRome", ["Rome"], (1, 1)),
+        case("a short list", "ruler2/ruler2_part", "Bonn, " * 20 + "Rome", ["Rome"], (1, 0)),
+        case("a long answer", "ruler2/ruler2_part", f"Answer: It is Rome, {'as I read, ' * 8}", ["Rome"], (1, 1)),
+        case("every name", "ruler2/ruler2_part", "Bonn, Oslo, Rome", ["Rome"], (1, 0), extra=NAMES),
+        case("two names", "ruler2/ruler2_part", "Oslo or Rome", ["Rome"], (1, 1 / 2), extra=NAMES),
+        case("names before it", "ruler2/ruler2_part", "Bonn? Oslo?\n**Answer:** Rome", ["Rome"], (1, 1), extra=NAMES),
+        case("a document alone", "ruler2/ruler2_part", "Document 1:\nRome", ["Rome"], (1, 0)),
+        case("a document in Chinese", "ruler2/ruler2_part", "**文档1：**\nRome\n\n", ["Rome"], (1, 0)),
+        case("a wrong answer after it", "ruler2/ruler2_part", "Document 1:\nRome\n答案：Oslo", ["Rome"], (1, 0)),
+        case("the answer after it", "ruler2/ruler2_part", "文档1：\nBonn\n答案：Rome", ["Rome"], (1, 1), extra=NAMES),
+        case("options in a list", "ruler2/ruler2_all", LISTED, [CHOICE], (2 / 10, 1)),
+        case("other brackets", "ruler2/ruler2_2steps", "How many? A) 1 (B) 2 **C.** 3 D. 4", [CHOICE], (7 / 10, 1)),
+        case("quotes", "ruler2/ruler2_all", "the ship’s “load”", ['the ship\'s "load"'], (1 / 3, 1)),
+        case("separators in both", "ruler2/ruler2_all", "It has 1,250 boats", ["1,250 boats"], (1, 1)),
         case("another one after it", "ruler2/ruler2_2steps", f"{CHOICE} So? {OPTIONS}", [CHOICE], (1, 0)),
         case("no empty line", "ruler2/ruler2_2steps", f"So? {OPTIONS}\n{CHOICE}", [CHOICE], (1, 1)),
         case("a plain letter", "ruler2/ruler2_mcq_letter", "B", ["B"], (0, 1)),

@@ -116,6 +116,29 @@ def test_a_question_of_rulerv2_has_four_options_of_which_the_right_one_follows_f
     assert letter(made.text) == made.letter
 
 
+@given(st.integers(0, 1 << 32), st.sampled_from(["en", "zh"]))
+def test_only_food_is_harvested_or_kept_in_a_cellar(seed: int, language: str) -> None:
+    texts = v2_questions.TEXTS[language]
+    made = v2_questions.choice(Random(seed), texts)
+    foods, things = texts["foods"].split(","), texts["things"].split(",")
+    assert not set(foods) & set(things)
+    eaten = re.search("harvest was|cellar|星期一收了|地窖", made.text) is not None
+    named = re.search(r"(?:was|the) \d+ (\w+)[; ]|[了的]\d+个(.+?)(?:；|坏)", made.setting) if eaten else None
+    assert bool(named) == eaten
+    assert named is None or (named[1] or named[2]) in foods
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from(["en", "zh"]))
+def test_people_keep_few_hives_and_live_until_their_book_is_old(seed: int, language: str) -> None:
+    person = v2_documents.chain(Random(seed), v2_documents.TEXTS[language], 2).person
+    text = "\n".join(person.sentences)
+    hives = re.search(r"kept (\d+) hives|养了(\d+)箱", text)
+    early, late = map(int, re.findall(r"\b\d{4}|(?<=于)\d{4}", person.sentences[0]))
+    assert hives is not None
+    assert int(hives[1] or hives[2]) <= 40
+    assert late - early >= 60
+
+
 @pytest.mark.parametrize("kind", v2_questions.KINDS)
 def test_the_right_option_is_as_often_each_letter_and_each_in_size(kind: str) -> None:
     rng, letters, sizes = Random(kind), Counter[str](), Counter[int]()

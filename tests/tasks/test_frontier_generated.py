@@ -5,6 +5,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from statistics import mean
 
@@ -288,14 +289,61 @@ def test_rulerv2_has_the_numbers_of_its_configuration(prompts: Mapping[str, list
 
 
 @pytest.mark.slow
-def test_the_four_questions_of_a_number_are_asked_for_at_every_place(
-    prompts: Mapping[str, list[tuple[Sample, str]]],
+@pytest.mark.parametrize("task", ["ruler2_qa_medium", "ruler2_qa_hard"])
+def test_a_list_of_all_rivers_or_builders_or_patrons_has_nothing(
+    prompts: Mapping[str, list[tuple[Sample, str]]], task: str
 ) -> None:
-    places = set()
-    for task in ("ruler2_mv_niah_medium", "ruler2_mv_niah_hard"):
-        for sample, prompt in prompts[task]:
-            number = re.findall(r"\d{7}", prompt)[-1]
-            of_number = re.findall(rf"^(?:Question|题目) {number}[:：] ?(.*)$", prompt, re.MULTILINE)
-            assert len(of_number) == 4
-            places.add(of_number.index(sample.targets[0]))
+    patterns = (
+        r"was built by (\w+ \w+) in|的桥是(\w+ \w+)在",
+        r"is named after (\w+ \w+), who|的礼堂以(\w+ \w+)命名",
+        r"a town on the river (\w+)\.|是(\w+)河边",
+    )
+    for sample, prompt in prompts[task]:
+        kinds = [[first or second for first, second in re.findall(pattern, prompt)] for pattern in patterns]
+        (names,) = (names for names in kinds if sample.targets[0] in names)
+        for reply in (", ".join(names), "Answer: " + ", ".join(names), "\n".join(chain(*kinds))):
+            assert get_task(task).score(reply, sample).value == 0
+        assert sample.chance == pytest.approx(1 / len(names))
+        scores = [get_task(task).score(name, sample).value or 0.0 for name in names]
+        assert mean(scores) == pytest.approx(sample.chance)
+
+
+@pytest.mark.slow
+def test_copied_documents_without_an_answer_have_nothing(prompts: Mapping[str, list[tuple[Sample, str]]]) -> None:
+    task = get_task("ruler2_qa_medium")
+    official = get_scorer(task.official, "official")
+    for sample, prompt in prompts[task.name]:
+        copied = next(block for block in prompt.split("\n\n") if sample.targets[0] in block)
+        mark = "Answer: " if sample.language == "en" else "答案："
+        for reply in (copied, f"{copied}\n\n{mark}Xyz Abc", f"{copied}\n{mark}Xyz Abc"):
+            assert task.score(reply, sample).value == 0
+        assert official(row_of(f"{copied}\n\n{mark}Xyz Abc", sample)).value == 0
+        answered = f"{copied}\n\n{mark}{sample.targets[0]}"
+        assert (task.score(answered, sample).value, official(row_of(answered, sample)).value) == (1, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "right"), [("ruler2_qa_basic", 1), ("ruler2_qa_easy", 2)])
+def test_the_chance_of_a_document_is_that_of_any_number(
+    prompts: Mapping[str, list[tuple[Sample, str]]], task: str, right: int
+) -> None:
+    for sample, prompt in prompts[task]:
+        numbers = re.findall(r"^Document (\d{7}):$", prompt, re.MULTILINE)
+        assert sample.chance == right / len(numbers)
+        scores = [get_task(task).score(number, sample).value or 0.0 for number in numbers]
+        assert mean(scores) == pytest.approx(sample.chance)
+
+
+@pytest.mark.slow
+def test_the_four_questions_of_a_number_are_asked_for_at_every_place(tmp_path: Path) -> None:
+    names = "ruler2_mv_niah_medium,ruler2_mv_niah_hard"
+    wanted = configure(names, languages=("en", "zh"), lengths=LENGTHS[:1], items=12)
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    texts, places = suite.texts(), set()
+    for sample in suite.samples():
+        prompt = render(sample, texts)
+        number = re.findall(r"\d{7}", prompt)[-1]
+        of_number = re.findall(rf"^(?:Question|题目) {number}[:：] ?(.*)$", prompt, re.MULTILINE)
+        assert len(of_number) == 4
+        places.add(of_number.index(sample.targets[0]))
     assert places == {0, 1, 2, 3}

@@ -37,12 +37,14 @@ class Chain:
         town: The document about the town that it leads to, which has the answer.
         others: Documents about the same kinds of people and towns, without end; the first one is about the other town
             of the person, the following ones about people and towns in turn.
+        asked: What of the town is asked for, one of ``ASKED``.
     """
 
     person: Text
     town: Text
     others: Iterator[Text]
     question: str
+    asked: str
     answer: str
 
 
@@ -61,7 +63,7 @@ def chain(rng: Random, texts: Mapping[str, str], towns: int) -> Chain:
     left = [name for name in town_names if name != wanted]
     question = texts[asked].format(place=texts[home].format(person=person.title))
     others = _others(rng, left, town_names, person.title, texts)
-    return Chain(person, town, others, question, town.names[asked])
+    return Chain(person, town, others, question, asked, town.names[asked])
 
 
 def _others(
@@ -91,11 +93,11 @@ def _town(rng: Random, name: str, texts: Mapping[str, str]) -> Text:
 
 def _text(rng: Random, kind: str, title: str, names: Mapping[str, str], texts: Mapping[str, str]) -> Text:
     early = rng.randint(1500, 1850)
-    fixed = {kind: title, "early": early, "middle": early + rng.randint(20, 34), "late": early + rng.randint(35, 80)}
+    fixed = {kind: title, "early": early, "middle": early + rng.randint(20, 34), "late": early + rng.randint(60, 85)}
 
     def sentence(number: int) -> str:
         drawn = {name: rng.choice(texts[f"{name}s"].split(",")) for name in ("trade", "craft")}
-        numbers = {"few": rng.randint(2, 9), "many": rng.randint(20, 900)}
+        numbers = {"few": rng.randint(2, 9), "some": rng.randint(10, 40), "many": rng.randint(50, 900)}
         goods = rng.choice(texts["goods"].split(","))
         return texts[f"{kind}_{number}"].format(**fixed, **drawn, **numbers, goods=goods, **names)
 

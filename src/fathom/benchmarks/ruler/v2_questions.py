@@ -1,7 +1,7 @@
 """Questions with four options, of which one is right: sums of everyday things, which need no knowledge and no context.
 
-They take the place of MMLU's in RULERv2. The right option is as often the least, the largest or one between, and as
-often each of the letters.
+They take the place of MMLU's in RULERv2. The right option is as often each in size, from the least to the largest,
+and as often each of the letters.
 """
 
 from collections.abc import Callable, Mapping
@@ -72,7 +72,8 @@ def _row(rng: Random) -> Numbers:
 
 
 def _fence(rng: Random) -> Numbers:
-    x, y = rng.randint(20, 150), rng.randint(10, 100)
+    x = rng.randint(20, 150)
+    y = rng.randint(10, min(x - 1, 100))
     return Numbers(x, y, 0, 2 * (x + y))
 
 
@@ -114,6 +115,8 @@ KINDS: Mapping[str, Callable[[Random], Numbers]] = MappingProxyType(
     }
 )
 """Numbers of each kind of question; right answers are at least 12."""
+FOODS = ("double", "half")
+"""Kinds of questions about what is harvested and kept to eat; others are about things of any use."""
 
 
 def options(rng: Random, answer: int) -> tuple[list[int], str]:
@@ -134,7 +137,8 @@ def choice(rng: Random, texts: Mapping[str, str]) -> Choice:
     """
     kind = rng.choice(tuple(KINDS))
     numbers = KINDS[kind](rng)
-    named = {"name": coined(rng).capitalize(), "things": rng.choice(texts["things"].split(","))}
+    things = texts["foods" if kind in FOODS else "things"].split(",")
+    named = {"name": coined(rng).capitalize(), "things": rng.choice(things)}
     (a, b, c, d), letter = options(rng, numbers.answer)
     setting = texts[kind].format(**numbers._asdict(), **named)
     asked = texts[f"{kind}_asked"].format(**numbers._asdict(), **named)

@@ -7,7 +7,7 @@ a file ``test.jsonl``.
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -26,7 +26,7 @@ class Record(TypedDict):
     """A record; of its other fields none is used, as they follow from the task or from the prompt."""
 
     question: Filled
-    expected_answer: str | Sequence[str]
+    expected_answer: Annotated[str | Sequence[str], "a text or a list of texts"]
     task: NotRequired[str | None]
     eval_type: NotRequired[Any]
     match_type: NotRequired[Any]

@@ -8,11 +8,15 @@ the letter after "The final answer is", in ``\\boxed{}`` or after "Answer:".
 ``strict`` gives no parts for near texts: gold texts count as whole words, whatever their line ends. Others of their
 kind that a reply names count against it: numbers of as many digits (seven at least), and questions with four options.
 So the mean is the share of the gold texts among these and all others named, and nothing if the others are more. In
-``ruler2_part`` answers that are no such numbers have to be in a reply of at most 300 characters, or in its last
-paragraph if that has no more. In ``ruler2_2steps`` nothing of the kind may follow the gold text. A letter must be
-chosen as in all other tasks.
+``ruler2_part`` answers in words are read after the last "Answer:" or "答案：" that begins a line, if there is one, and
+without documents that are copied. Of names that stand for others in the documents (the input ``others`` of generated
+tasks) the share counts, as of numbers; without that input an answer that has no such beginning is a reply of at most 80
+characters, or a last paragraph of as many. In ``ruler2_2steps`` nothing of the kind may follow the gold text. A letter
+must be chosen as in all other tasks. Marks of form do not count: kinds of quotes, asterisks, dashes of lists, "A)" for
+"A.", and separators in numbers.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -31,7 +35,15 @@ _BOXED = "\\boxed{"
 _CODE = re.compile(r"\d{7,}")
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _OPTION = re.compile(r"(?<![A-Za-z0-9])([A-D])[.)](?=\s)")
-_SHORT = 300  # characters of an answer in words
+_SHORT, _LONG = 80, 300  # characters of an answer in words; _LONG where it is marked or others of its kind are known
+_ANSWER = re.compile(r"^(?:#+ |>)?[ \t]*(?:final )?(?:answer|答案)[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_HEAD = re.compile(r"^(?:#+ )?(?:document|文档)[ \t]*\d+[ \t]*(?::|$)", re.IGNORECASE | re.MULTILINE)
+_PARAGRAPHS = re.compile(r"\n(?:[ \t]*\n)+")
+_DASH = re.compile(r"^[ \t]*[->•][ \t]+", re.MULTILINE)
+_LETTERED = re.compile(r"(?<![A-Za-z0-9])\(?([A-D])[.)](?=\s)")
+_MARKS = str.maketrans({"*": None} | dict.fromkeys("‘’", "'") | dict.fromkeys("“”", '"'))
+OTHERS = "others"
+"""The input of a sample with the names of the kind of the gold answer that its documents have besides it, as JSON."""
 _OTHER_SCRIPTS = str.maketrans({letter: f" {'ABCD'[at % 4]}" for at, letter in enumerate("أبجدঅবডঢＡＢＣＤ")})
 
 
@@ -71,8 +83,13 @@ def _official(clean: Callable[[str], str], join: Callable[[Sequence[float]], flo
 
 def _contained(reply: str, golds: Sequence[str]) -> list[str]:
     """The gold texts that a reply contains as whole words."""
-    reply = _GROUPED.sub("", reply)
-    return [gold for gold in golds if stands_in(reply, gold)]
+    text = caseless(reply)
+    return [gold for gold in golds if caseless(gold) in text and stands_in(text, gold)]
+
+
+def _plain(text: str) -> str:
+    """A text without marks of form, as replies and gold texts are compared."""
+    return _LETTERED.sub(r"\1.", _DASH.sub("", _GROUPED.sub("", fold(text)).translate(_MARKS)))
 
 
 def _questions(text: str) -> int:
@@ -84,7 +101,7 @@ def _others(reply: str, golds: Sequence[str]) -> int:
     """Number of other texts of the kind of the gold ones in a reply; 0 if these are neither numbers nor questions."""
     if all(_CODE.fullmatch(gold) for gold in golds):
         sizes = {len(gold) for gold in golds}
-        named = set(_CODE.findall(_GROUPED.sub("", fold(reply))))
+        named = set(_CODE.findall(reply))
         return len({number for number in named.difference(golds) if len(number) in sizes})
     if all(map(_questions, golds)):
         text = caseless(reply)
@@ -92,32 +109,47 @@ def _others(reply: str, golds: Sequence[str]) -> int:
     return 0
 
 
-def _share(reply: str, golds: Sequence[str], wanted: int | None = None) -> float:
-    """The share of gold texts among those wanted and the others named; 0 of a reply that names more others than gold.
-
-    Args:
-        wanted: How many were asked for; None for all of them.
-    """
-    right, others = len(_contained(reply, golds)), _others(reply, golds)
-    return 0.0 if others > len(golds) else right / (max(right, wanted or len(golds)) + others)
+def _all(reply: str, golds: Sequence[str], row: ScoringRow) -> float:
+    """The share of gold texts among all of them and the others named."""
+    return _share(len(_contained(reply, golds)), _others(reply, golds), len(golds), len(golds))
 
 
-def _any(reply: str, golds: Sequence[str]) -> float:
-    """Whether a short answer has any of the gold texts; of numbers the share of these among all that it names."""
+def _share(right: int, others: int, golds: int, wanted: int) -> float:
+    """The share of gold texts among those wanted and the others named; 0 if the others are more than the gold texts."""
+    return 0.0 if others > golds else right / (max(right, wanted) + others)
+
+
+def _any(reply: str, golds: Sequence[str], row: ScoringRow) -> float:
+    """The share of gold texts among the numbers or names of their kind in an answer; of others whether it has one."""
     if all(_CODE.fullmatch(gold) for gold in golds):
-        return _share(reply, golds, 1)
-    answer = _BLOCK.sub("", reply).strip()
-    if len(answer) > _SHORT:
-        answer = answer.rpartition("\n\n")[2]
-    return float(len(answer) <= _SHORT and bool(_contained(answer, golds)))
+        return _share(len(_contained(reply, golds)), _others(reply, golds), len(golds), 1)
+    marked, known = list(_ANSWER.finditer(reply)), row.extra.get(OTHERS)
+    paragraphs = _own_words(reply[marked[-1].end() :] if marked else reply)
+    longest = _LONG if marked or known is not None else _SHORT
+    answer = "\n\n".join(paragraphs)
+    if len(answer) > longest and paragraphs:
+        answer = paragraphs[0 if marked else -1]
+    if len(answer) > longest:
+        return 0.0
+    others = _contained(answer, sorted(_names(known).difference(golds)))
+    return _share(min(1, len(_contained(answer, golds))), len(others), len(golds), 1)
 
 
-def _at_the_end(reply: str, golds: Sequence[str]) -> float:
+def _own_words(reply: str) -> list[str]:
+    """The paragraphs of a reply without those that copy a document from its heading on."""
+    kept = (_HEAD.split(paragraph, maxsplit=1)[0].strip() for paragraph in _PARAGRAPHS.split(reply))
+    return [paragraph for paragraph in kept if paragraph]
+
+
+def _names(known: object) -> set[str]:
+    return {_plain(name) for name in json.loads(known)} if isinstance(known, str) else set()
+
+
+def _at_the_end(reply: str, golds: Sequence[str], row: ScoringRow) -> float:
     """Whether a gold text is in a reply and none of its kind follows."""
-    text = _GROUPED.sub("", reply)
-    right = _contained(text, golds)
-    last = max((_end(text, gold) for gold in right), default=0)
-    return float(bool(right) and not _others(text[last:], golds))
+    right = _contained(reply, golds)
+    last = max((_end(reply, gold) for gold in right), default=0)
+    return float(bool(right) and not _others(reply[last:], golds))
 
 
 def _end(text: str, gold: str) -> int:
@@ -126,12 +158,12 @@ def _end(text: str, gold: str) -> int:
     return max((match.end() for match in pattern.finditer(text)), default=0)
 
 
-def _strict(value: Callable[[str, Sequence[str]], float]) -> Corrected:
+def _strict(value: Callable[[str, Sequence[str], ScoringRow], float]) -> Corrected:
     def compute(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
-        golds = texts(gold)
+        golds, text = texts([_plain(each) for each in texts(gold)]), _plain(reply)
         if not golds:
             return None
-        return value(reply, golds), bool(reply.strip()), ", ".join(_contained(reply, golds)) or None
+        return value(text, golds, row), bool(reply.strip()), ", ".join(_contained(text, golds)) or None
 
     return compute
 
@@ -174,7 +206,7 @@ METRICS = (
     *(
         metric("ruler2", f"ruler2_{name}", _official(clean, join), _strict(value), description)
         for name, clean, join, value, description in (
-            ("all", str, _mean, _share, "mean over gold texts of containment or 1 - word error rate"),
+            ("all", str, _mean, _all, "mean over gold texts of containment or 1 - word error rate"),
             (
                 "part",
                 lambda reply: _BLOCK.sub("", reply),

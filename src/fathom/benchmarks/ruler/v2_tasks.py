@@ -18,6 +18,7 @@ Scores are those of ``v2_scoring``.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from random import Random
@@ -25,10 +26,10 @@ from random import Random
 from fathom.benchmarks.ruler.tasks import PROMPTS as FIRST_PROMPTS
 from fathom.benchmarks.ruler.tasks import key_of
 from fathom.benchmarks.ruler.v2_documents import TEXTS as DOCUMENTS
-from fathom.benchmarks.ruler.v2_documents import Text, chain
+from fathom.benchmarks.ruler.v2_documents import Chain, Text, chain
 from fathom.benchmarks.ruler.v2_questions import LETTERS, Choice, choice
 from fathom.benchmarks.ruler.v2_questions import TEXTS as QUESTIONS
-from fathom.benchmarks.ruler.v2_scoring import LETTER, METRIC_OF
+from fathom.benchmarks.ruler.v2_scoring import LETTER, METRIC_OF, OTHERS
 from fathom.score.registry import strict_score
 from fathom.score.released import GOLD
 from fathom.storage.toml import packaged_toml
@@ -46,7 +47,7 @@ NEAR = 8
 CHANCES: Mapping[str, float] = dict.fromkeys(("mk_niah_medium", "mk_niah_hard"), 1 / len(LETTERS)) | dict.fromkeys(
     ("mv_niah_medium", "mv_niah_hard"), 1 / VALUES
 )
-"""What a random option scores, or a random one of the questions of a number; of other tasks nothing."""
+"""What a random option scores, or a random one of the questions of a number; of other tasks nothing, or by item."""
 CODE, QUESTION, DOCUMENT = 10, 36, 60
 """Fewest tokens of a code number in its sentence, of a question and of a document."""
 _NEXT = 1e-12
@@ -161,7 +162,10 @@ def _boxed(letter: str) -> str:
 
 
 def plan_documents(draw: Draw, level: str) -> Plan:
-    """Numbered documents, two of which a question needs."""
+    """Numbered documents, two of which a question needs.
+
+    By chance a random number is right, or a random name of the kind in question, of those in the documents.
+    """
     rng, prompts = draw.rng, draw.resources.texts_of(PROMPTS)
     count = NEAR + enough(draw.resources.lengths[-1], DOCUMENT)
     asked = chain(rng, DOCUMENTS[draw.resources.language], count)
@@ -174,30 +178,46 @@ def plan_documents(draw: Draw, level: str) -> Plan:
     ]
     core = [piece for pieces in made[: 2 + NEAR] for piece in pieces]
     more = [piece for pieces in made[2 + NEAR :] for piece in pieces]
-    ending = _about(level, numbers[:2], asked.person, asked.question, asked.answer, draw)
-    context = Growing(
-        prompts["answer" if level in ("medium", "hard") else "find"], core, more, lambda pieces: ending, ""
+    naming = level in ("medium", "hard")
+    ending = _about(level, numbers[:2], asked, draw)
+    names: Sequence[str | None] = (
+        [text.names.get(asked.asked) for text in (asked.person, asked.town, *others)] if naming else numbers
     )
+    named = {
+        piece.place: name
+        for name, pieces in zip(names, made, strict=True)
+        for piece in pieces
+        if name and name in str(piece.parts[0])
+    }
+
+    def finish(pieces: Sequence[Piece]) -> Ending:
+        shown = list(dict.fromkeys(named[piece.place] for piece in pieces if piece.place in named))
+        rest = json.dumps([name for name in shown if name not in ending.targets])
+        inputs = {**ending.inputs, OTHERS: rest} if naming else ending.inputs
+        return replace(ending, chance=len(ending.targets) / len(shown), inputs=inputs)
+
+    context = Growing(prompts["answer" if naming else "find"], core, more, finish, "")
     return growing(context, draw.resources.counter)
 
 
 def _document(number: str, text: Text, place: float, texts: Mapping[str, str]) -> list[Piece]:
-    """A document in its sentences, which stand together."""
+    """A document in its heading and sentences, which stand together."""
     first, *rest = text.sentences
-    head = texts["document"].format(number=number, title=text.title, text=first)
-    sentences = (head, *(texts["gap"] + sentence for sentence in rest))
+    head = texts["document"].format(number=number, title=text.title)
+    sentences = (head, "\n" + first, *(texts["gap"] + sentence for sentence in rest))
     return [Piece((sentence,), place + at * _NEXT) for at, sentence in enumerate(sentences)]
 
 
-def _about(level: str, numbers: Sequence[str], person: Text, question: str, answer: str, draw: Draw) -> Ending:
-    prompts = draw.resources.texts_of(PROMPTS)
+def _about(level: str, numbers: Sequence[str], chain: Chain, draw: Draw) -> Ending:
+    """The text after the documents, without what depends on their number."""
+    prompts, person, question = draw.resources.texts_of(PROMPTS), chain.person, chain.question
     if level == "basic":
         text = f"{person.title}\n{DOCUMENTS[draw.resources.language]['gap'].join(person.sentences)}"
         return _gold(prompts["find_text"].format(text=text), numbers[:1], numbers[:1])
     if level == "easy":
         return _gold(prompts["find_useful"].format(question=question), numbers, numbers, asked=question)
     asked = prompts["copy_and_answer" if level == "medium" else "answer_one"].format(question=question)
-    return _gold(asked, [answer], [answer], asked=question)
+    return _gold(asked, [chain.answer], [chain.answer], asked=question)
 
 
 # --------------------------------------------------------------------------------------------------------------- tasks
