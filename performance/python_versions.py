@@ -195,7 +195,8 @@ def prepare(fathom: Path, work: Path) -> None:
 
 def ran(fathom: Path, line: str, work: Path) -> str:
     """What a command says in the end, "works" if it ends well, or serves for half a minute."""
-    serves, words, environment = " serve " in line, [fathom, *line.split()], {**os.environ, **NO_CLOUD}
+    serves, environment = " serve " in line, {**os.environ, **NO_CLOUD}
+    words = [str(fathom), *line.split()]
     limit = 30 if serves else 180
     try:
         ended = subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True, timeout=limit)
