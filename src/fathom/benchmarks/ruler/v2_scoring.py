@@ -87,7 +87,7 @@ def _contained(reply: str, golds: Sequence[str]) -> list[str]:
     return [gold for gold in golds if caseless(gold) in text and stands_in(text, gold)]
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """A text without marks of form, as replies and gold texts are compared."""
     return _LETTERED.sub(r"\1.", _DASH.sub("", _GROUPED.sub("", fold(text)).translate(_MARKS)))
 
@@ -142,7 +142,7 @@ def _own_words(reply: str) -> list[str]:
 
 
 def _names(known: object) -> set[str]:
-    return {_plain(name) for name in json.loads(known)} if isinstance(known, str) else set()
+    return {_plain_text(name) for name in json.loads(known)} if isinstance(known, str) else set()
 
 
 def _at_the_end(reply: str, golds: Sequence[str], row: ScoringRow) -> float:
@@ -160,7 +160,7 @@ def _end(text: str, gold: str) -> int:
 
 def _strict(value: Callable[[str, Sequence[str], ScoringRow], float]) -> Corrected:
     def compute(reply: str, gold: Any, row: ScoringRow) -> Answer | None:
-        golds, text = texts([_plain(each) for each in texts(gold)]), _plain(reply)
+        golds, text = texts([_plain_text(each) for each in texts(gold)]), _plain_text(reply)
         if not golds:
             return None
         return value(text, golds, row), bool(reply.strip()), ", ".join(_contained(text, golds)) or None
