@@ -271,12 +271,12 @@ def _aligned(thinking: str, answering: str, content: Content, language: str) -> 
     """The sentences of both prompts, the standard instruction of the second in the place of that of the first."""
     instead, standard = (_words(text) for text in standard_instructions(language))
     prompts = (_lines(thinking).replace(instead, standard), _lines(answering))
-    kept = _kept(content, *prompts)
+    kept = _counting_words(content, *prompts)
     for prompt in prompts:
-        yield list(_said(prompt, kept))
+        yield list(_sentences(prompt, kept))
 
 
-def _said(prompt: str, kept: Set[str]) -> Iterator[_Sentence]:
+def _sentences(prompt: str, kept: Set[str]) -> Iterator[_Sentence]:
     """The sentences of a prompt that say more than whether to reason, or that again: repeats may stand for a number."""
     before = set[str]()
     for sentence in _SENTENCE.split(prompt):
@@ -289,7 +289,7 @@ def _said(prompt: str, kept: Set[str]) -> Iterator[_Sentence]:
             before.add(text)
 
 
-def _kept(content: Content, thinking: str, answering: str) -> Set[str]:
+def _counting_words(content: Content, thinking: str, answering: str) -> Set[str]:
     """Words on reasoning, and signs, that the answer or the question has: in the prompts they may tell the answer."""
     components = [_folded(component.text) for component in content.components]
     question = content.question
@@ -318,8 +318,8 @@ def _core(text: str, kept: Set[str]) -> tuple[str, ...]:
         pieces += [between, match[0] if again or way in kept else " "]
         end, last = match.end(), way
     edges = "".join(sign for sign in _EDGES if sign not in kept)
-    said = "".join([*pieces, text[end:]])
-    return tuple(word for piece in said.split() if (word := piece.strip(edges)))
+    remaining = "".join([*pieces, text[end:]])
+    return tuple(word for piece in remaining.split() if (word := piece.strip(edges)))
 
 
 def _ways(text: str) -> Iterator[str]:
