@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -28,7 +29,7 @@ from typing import Any
 from fathom.models.local_model import default_file
 from fathom.models.settings import Reasoning, Sampling
 from fathom.run.bisect import Comparing, bisect
-from fathom.run.bisect.compare import REPLIES
+from fathom.run.bisect.compare import RECORD, REPLIES
 from fathom.run.chosen import choose
 
 SERVE = """
@@ -37,7 +38,7 @@ import xllamacpp
 path, given = sys.argv[1], json.loads(sys.argv[2])
 params = xllamacpp.CommonParams()
 params.model.path, params.model_alias = path, {"SmolLM2"}
-params.port, params.n_parallel, params.n_ctx, params.cache_ram_mib = 0, 1, 8192, 0
+params.n_parallel, params.n_ctx, params.cache_ram_mib = 1, 8192, 0
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count()
 enums = {"rope_scaling_type": xllamacpp.llama_rope_scaling_type, "flash_attn_type": xllamacpp.llama_flash_attn_type}
 for name, value in given.items():
@@ -158,9 +159,10 @@ FAULTS = {
 
 
 @contextmanager
-def served(file: Path, options: dict[str, Any], proxy: Changing | None = None) -> Iterator[str]:
+def served(port: int, file: Path, options: dict[str, Any], proxy: Changing | None = None) -> Iterator[str]:
     """The address of llama.cpp with this file and these options, behind a proxy if there is one."""
-    command = [sys.executable, "-c", SERVE, str(file), json.dumps(options)]
+    own = {**options, "port": port if proxy is None else 0}
+    command = [sys.executable, "-c", SERVE, str(file), json.dumps(own)]
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     assert process.stdout is not None
@@ -169,7 +171,7 @@ def served(file: Path, options: dict[str, Any], proxy: Changing | None = None) -
         if proxy is None:
             yield f"{address}/v1"
         else:
-            with _proxied(address, proxy) as front:
+            with _proxied(port, address, proxy) as front:
                 yield f"{front}/v1"
     finally:
         process.kill()
@@ -177,7 +179,7 @@ def served(file: Path, options: dict[str, Any], proxy: Changing | None = None) -
 
 
 @contextmanager
-def _proxied(address: str, change: Changing) -> Iterator[str]:
+def _proxied(port: int, address: str, change: Changing) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._pass(None)
@@ -202,12 +204,13 @@ def _proxied(address: str, change: Changing) -> Iterator[str]:
         def log_message(self, *words: object) -> None:
             """Nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
+        server.server_close()
 
 
 def main() -> None:
@@ -218,27 +221,34 @@ def main() -> None:
     parser.add_argument("--lengths", default="1024,7400")
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--cap", type=int, default=24, help="output cap: the model finds few of the words anyway")
+    parser.add_argument("--port", type=int, default=18411, help="of A; B has the next one")
     chosen = parser.parse_args()
     lengths = tuple(map(int, chosen.lengths.split(",")))
-    right = chosen.folder / f"right-{chosen.lengths}.jsonl"
+    right, record = chosen.folder / f"right-{chosen.lengths}.jsonl", chosen.folder / f"asked-{chosen.lengths}.json"
     chosen.folder.mkdir(parents=True, exist_ok=True)
     for name in chosen.faults or FAULTS:
         fault, folder, begun = FAULTS[name], chosen.folder / name.replace(" ", "-"), time.monotonic()
         folder.mkdir(exist_ok=True)
         known = right.read_text() if right.exists() else ""
         kept = (folder / REPLIES).read_text().splitlines(True) if (folder / REPLIES).exists() else []
-        (folder / REPLIES).write_text(known + "".join(line for line in kept if line.startswith('{"key": "B ')))
-        (folder / "asked.json").unlink(missing_ok=True)
-        if fault.weights is not None and not (folder / "weights.gguf").exists():
-            fault.weights(default_file(), folder / "weights.gguf")
-        other = default_file() if fault.weights is None else folder / "weights.gguf"
-        with served(default_file(), {}) as first, served(other, fault.options, fault.proxy) as second:
+        if known:
+            (folder / REPLIES).write_text(known + "".join(line for line in kept if line.startswith('{"key": "B ')))
+        if record.exists():
+            shutil.copy(record, folder / RECORD)  # the same numbers in front of prompts: replies of A are to them
+        other = default_file() if fault.weights is None else folder.with_suffix(".gguf")
+        if fault.weights is not None and not other.exists():
+            fault.weights(default_file(), other)
+        with (
+            served(chosen.port, default_file(), {}) as first,
+            served(chosen.port + 1, other, fault.options, fault.proxy) as second,
+        ):
             sides = [
                 choose("openai/SmolLM2", Sampling(model_base_url=url, max_output_tokens=chosen.cap), Reasoning())
                 for url in (first, second)
             ]
             comparing = Comparing(sides[0], sides[1], lengths, chosen.requests, 0.01, 0.25, 0)
             result = bisect(comparing, folder, timeout=1800, retries=0)
+        shutil.copy(folder / RECORD, record)
         asked = (folder / REPLIES).read_text().splitlines(True)  # those that were known come first
         right.write_text("".join(line for line in asked if line.startswith('{"key": "A ')))
         mark = "right" if result.named.fault in fault.expected else "WRONG"

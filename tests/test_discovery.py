@@ -81,7 +81,7 @@ def test_another_package_names_its_benchmark_once(monkeypatch: pytest.MonkeyPatc
 def test_metrics_rubrics_and_sources_are_in_the_order_of_their_names() -> None:
     for found in (metrics(), sources()):
         assert [*found] == sorted(found)
-    assert {*rubrics()} == {"qa", "summary", "rating", "similarity", "verdict"}
+    assert {*rubrics()} == {*("qa", "summary", "rating", "similarity", "verdict", "helmet_answer", "helmet_summary")}
 
 
 def test_another_package_adds_a_form_of_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
