@@ -26,6 +26,7 @@ SCRIPTS = {
 """The script in ``performance/`` that makes each picture."""
 MEASURED = {
     "recovery-steps.svg",
+    "frontier-local.png",
     "report-local.png",
     "lab.png",
     "lab-real-model.png",

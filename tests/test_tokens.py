@@ -312,6 +312,18 @@ def test_gigatoken_is_not_used_where_it_counts_otherwise_and_that_is_said(
     assert re.search(rf"tokenizer\.json: counted without gigatoken: .*{why}", said)
 
 
+def test_gigatoken_is_not_asked_about_a_tokenizer_that_merges_no_pairs(
+    tmp_path: Path, gigatoken: type[Engine], caplog: pytest.LogCaptureFixture
+) -> None:
+    import tokenizers
+
+    path = tmp_path / "words.json"
+    tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "?": 1}, unk_token="?")).save(str(path))
+    assert loaded(str(path)).quick is None
+    assert not gigatoken.made
+    assert not caplog.records
+
+
 def test_probes_are_hundreds_of_different_texts_and_the_same_each_time() -> None:
     texts = list(probes(["<|own|>"]))
     assert texts == list(probes(["<|own|>"]))

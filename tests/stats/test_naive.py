@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -109,6 +109,7 @@ def test_means_and_contributions_of_clusters(table: Table) -> None:
             assert math.isnan(clusters.means[number])
 
 
+@example(([[None], *[[0.2275625306566787]] * 3], ["g00", "g00", "g00", "g01"]))  # their mean is not quite theirs
 @given(tables(columns=1))
 def test_design_effect(table: Table) -> None:
     rows, groups = table

@@ -13,7 +13,7 @@ from random import Random
 from uuid import UUID
 
 from fathom.models.baselines.parsing import ParsedPrompt, any_entity, any_relations, numbered, parse_prompt
-from fathom.models.baselines.retrieval import sentences
+from fathom.models.baselines.retrieval import finished, sentences
 from fathom.models.form import PromptForm
 from fathom.types import AnswerKind
 
@@ -112,10 +112,9 @@ def order_reply(numbers: Sequence[int]) -> str:
 def _some_sentences(parsed: ParsedPrompt, rng: Random) -> str:
     """A few consecutive sentences of the context."""
     meaningful = [s for s in sentences(_place(parsed.context, rng)) if any(map(str.isalnum, s))]
-    if not meaningful:
-        return _span(parsed, rng)
     first = rng.randrange(max(1, len(meaningful) - _SENTENCES + 1))
-    return ("" if parsed.language == "zh" else " ").join(meaningful[first : first + _SENTENCES])
+    chosen = finished(meaningful[first : first + _SENTENCES])
+    return ("" if parsed.language == "zh" else " ").join(chosen) if chosen else _span(parsed, rng)
 
 
 def _span(parsed: ParsedPrompt, rng: Random) -> str:

@@ -27,7 +27,7 @@ from fathom.models.baselines.parsing import (
     numbered,
     parse_prompt,
 )
-from fathom.models.baselines.retrieval import excerpt, rank, sentences, terms
+from fathom.models.baselines.retrieval import excerpt, finished, rank, sentences, terms
 from fathom.models.form import PromptForm
 from fathom.types import AnswerKind
 
@@ -214,7 +214,7 @@ def _summary(parsed: ParsedPrompt, rng: Random) -> str | None:
         scores = rank(parsed.question or _common_words(entry), entry)
         best = sorted(range(len(entry)), key=lambda i: -scores[i])[: max(1, _SUMMARY // len(texts))]
         chosen += [entry[i] for i in sorted(best)]
-    return ("" if parsed.language == "zh" else " ").join(chosen) or None
+    return ("" if parsed.language == "zh" else " ").join(finished(chosen)) or None
 
 
 def _notes(parsed: ParsedPrompt, rng: Random) -> str:

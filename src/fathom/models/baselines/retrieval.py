@@ -37,6 +37,11 @@ def sentences(text: str) -> list[str]:
     return result
 
 
+def finished(texts: Sequence[str]) -> list[str]:
+    """Sentences without those at the end that announce what does not follow, as a heading does."""
+    return list(texts) if not texts or not texts[-1].endswith((":", "\uff1a")) else finished(texts[:-1])
+
+
 def excerpt(text: str) -> list[str]:
     """Sentences sampled from the whole text, enough to estimate word frequencies."""
     if len(text) <= _EXCERPTS * _EXCERPT:
