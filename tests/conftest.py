@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -86,6 +87,17 @@ def no_process_stays() -> Iterator[None]:
     """Processes that a test started end with it, also where it failed."""
     yield
     end_all()
+
+
+@pytest.fixture(autouse=True)
+def logs_of_servers_stay_in_their_test() -> Iterator[None]:
+    """A server that ran in the process of a test logs to a stream that ended with the test; others must not."""
+    logs = [logging.getLogger(name) for name in ("fathom.board", "fathom.studio", "fathom.server", "uvicorn.error")]
+    before = [(log.handlers, log.propagate, log.level) for log in logs]
+    yield
+    for log, (handlers, propagate, level) in zip(logs, before, strict=True):
+        log.handlers, log.propagate = handlers, propagate
+        log.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)
