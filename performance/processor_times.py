@@ -1,6 +1,7 @@
-"""The tests that take most of the processor, with the processes that they start.
+"""The tests and files of tests that take most of the processor, with the processes that they start.
 
-    PYTHONPATH=performance pytest -n 0 -p processor_times    # prints the 40 dearest at the end
+    PYTHONPATH=performance pytest -p processor_times              # prints the 40 dearest of each at the end
+    SHOWN=400 PYTHONPATH=performance pytest -p processor_times    # prints more
 
 Times of processes that are no child of the tests, such as PostgreSQL, are not in it.
 """
@@ -14,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
-SHOWN = 40
+SHOWN = int(os.environ.get("SHOWN", "40"))
 _TICKS = os.sysconf("SC_CLK_TCK")
+_PROPERTY = "seconds of the processor"
+_started = pytest.StashKey[int]()
 _seconds: dict[str, float] = {}
 
 
@@ -32,16 +35,32 @@ def _spent(pid: int) -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Measure a test with its fixtures."""
-    before = _spent(os.getpid())
-    try:
-        return (yield)
-    finally:
-        _seconds[item.nodeid] = (_spent(os.getpid()) - before) / _TICKS
+    """Begin a test with its fixtures."""
+    item.stash[_started] = _spent(os.getpid())
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Say with the last report of a test what it took, which a worker sends as well."""
+    if call.when == "teardown":
+        item.user_properties.append((_PROPERTY, (_spent(os.getpid()) - item.stash[_started]) / _TICKS))
+    return (yield)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Collect what a test took, in whichever process it ran."""
+    if report.when == "teardown":
+        said = [float(str(value)) for name, value in report.user_properties if name == _PROPERTY]
+        _seconds[report.nodeid] = sum(said)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the dearest tests."""
+    """Print the dearest tests and files."""
+    files = dict.fromkeys((name.partition("::")[0] for name in _seconds), 0.0)
+    for name, seconds in _seconds.items():
+        files[name.partition("::")[0]] += seconds
     terminalreporter.write_line(f"{sum(_seconds.values()):.0f} seconds of the processor in {len(_seconds):,} tests")
-    for name, seconds in sorted(_seconds.items(), key=lambda one: -one[1])[:SHOWN]:
-        terminalreporter.write_line(f"{seconds:8.1f}  {name}")
+    for dearest in (_seconds, files):
+        for name, seconds in sorted(dearest.items(), key=lambda one: -one[1])[:SHOWN]:
+            terminalreporter.write_line(f"{seconds:8.1f}  {name}")

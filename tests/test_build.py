@@ -323,6 +323,7 @@ def test_a_changed_corpus_is_noticed(tmp_path: Path, corpus: Path) -> None:
         build(wanted, tmp_path / "a")
 
 
+@pytest.mark.slow
 @given(depth=st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=3, unique=True))
 @settings(max_examples=5)
 def test_a_sweep_asks_the_same_question_at_each_depth(

@@ -57,6 +57,7 @@ def test_only_clusters_of_several_items_are_named() -> None:
     assert shared_clusters({"a": "x", "b": "y"}) == {}
 
 
+@pytest.mark.slow
 def test_items_about_one_document_share_its_cluster_at_every_length(tmp_path: Path, corpus: str) -> None:
     samples = samples_of(tmp_path / "suite", corpus, items=11)
     clusters = {sample.item: sample.facets.get("cluster") for sample in samples}

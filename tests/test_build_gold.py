@@ -184,6 +184,7 @@ def of_mill(samples: Sequence[Sample], number: int) -> list[Sample]:
     return [one for one in samples if one.asked == f"When did the mill of parish {number} burn?"]
 
 
+@pytest.mark.slow
 def test_a_users_errata_leave_out_a_question_and_make_another_suite(tmp_path: Path, corpus: str) -> None:
     plain = made(tmp_path / "plain", corpus)
     wrong = fingerprint("When did the mill of parish 7 burn?", ["1807"])
@@ -205,6 +206,7 @@ def test_a_build_with_a_wrong_errata_file_stops_and_names_it(tmp_path: Path, cor
         made(tmp_path / "suite", corpus, errata=[str(tmp_path / "missing.toml")])
 
 
+@pytest.mark.slow
 def test_errata_leave_out_questions_of_tables_and_those_with_the_answers_of_two(tmp_path: Path, corpus: str) -> None:
     """Tables come after the documents; a question that is asked twice is one gold text with both answers."""
     asked = "What was said in minute 7?"

@@ -42,6 +42,7 @@ GOOD: Mapping[str, object] = {
 }
 
 
+@pytest.mark.slow
 @given(SUBSETS)
 def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, subset: Subset) -> None:
     path = tmp_path_factory.mktemp("subset") / "subset.json"

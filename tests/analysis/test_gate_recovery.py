@@ -59,6 +59,7 @@ def test_equal_recovery_passes_although_the_score_is_lower() -> None:
     assert set(decisions(decided)) == {"qa", "qa at 1k", "qa at 4k"}
 
 
+@pytest.mark.slow
 def test_a_loss_at_one_length_fails_there() -> None:
     candidate = side(300, 0.9, {1024: 1.0, 4096: 0.6}, seed=1)
     baseline = side(300, 0.9, {1024: 1.0, 4096: 1.0}, seed=2)

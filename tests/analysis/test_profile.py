@@ -177,6 +177,7 @@ def test_longscore_is_the_mean_of_the_changes_from_the_base() -> None:
     assert found.base_lengths == LENGTHS[:3]
 
 
+@pytest.mark.slow
 def test_the_interval_of_longscore_is_that_of_a_direct_bootstrap_of_the_ratio() -> None:
     rng = np.random.default_rng(9)
     ease = rng.normal(0, 0.2, (150, 1))

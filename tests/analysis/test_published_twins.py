@@ -36,6 +36,7 @@ def test_a_known_difference_is_measured_at_each_length_and_over_them() -> None:
     assert second.published == pytest.approx(second.generated + second.difference)
 
 
+@pytest.mark.slow
 def test_a_report_of_both_says_what_its_score_is_over_and_the_mean_of_each() -> None:
     rng = np.random.default_rng(7)
     made = [drawn((1.0, 1.0), 4, rng, task=task) for task in ("graphwalks_bfs", "ruler_vt")]

@@ -226,6 +226,7 @@ def test_names_of_contexts_are_those_that_builds_write(tmp_path: Path) -> None:
     assert contexts == {None, "alone", "padded"}  # a passkey cannot be asked without its context
 
 
+@pytest.mark.slow
 def test_a_cause_is_named_only_if_the_largest_loss_is_clear() -> None:
     def cause(scores: Mapping[str, float], items: int) -> str:
         rows = [row for item in range(items) for row in item_of(item, scores)]

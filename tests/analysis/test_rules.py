@@ -26,6 +26,7 @@ def with_lost(lost: float = 0.2) -> RowsOfRules:
     return RowsOfRules(rows, rows.with_columns(value=less, rule=pl.lit("official")))
 
 
+@pytest.mark.slow
 def test_what_is_lost_to_format_is_the_score_under_our_rule_less_that_of_the_released_code() -> None:
     gaps = {(gap.model, gap.variant, gap.dimension, gap.group): gap for gap in rule_gaps(with_lost())}
     for variant in ("thinking", "non-thinking"):
@@ -44,6 +45,7 @@ def test_what_is_lost_to_format_is_the_score_under_our_rule_less_that_of_the_rel
         assert zh.interval.low <= 0.2 <= zh.interval.high
 
 
+@pytest.mark.slow
 def test_the_25_secondary_tasks_are_rows_with_a_column_for_each_model_and_mode() -> None:
     *tables, tasks = rule_tables(rule_gaps(with_lost()))
     assert [table.title for table in tables] == [
@@ -71,6 +73,7 @@ def test_rows_of_one_language_or_without_a_difficulty_have_no_such_groups() -> N
     assert rule_gaps(RowsOfRules(both.strict.clear(), both.official.clear())) == []
 
 
+@pytest.mark.slow
 def test_names_of_models_and_groups_are_text_on_the_page() -> None:
     rows = RowsOfRules(*(each.with_columns(model=pl.lit("<b>x</b>")) for each in with_lost()))
     page = with_values(measured(rows.strict), BY_RULES, rule_gaps(rows)).html()
@@ -116,6 +119,7 @@ def test_a_group_with_a_cell_without_a_score_is_left_out_as_in_other_sections() 
     assert sum(gap.model == "deep-1" and gap.variant == "thinking" for gap in gaps) == 24
 
 
+@pytest.mark.slow
 def test_a_report_says_if_nothing_is_lost_to_format() -> None:
     rows = with_lost(0.0)
     page = with_values(measured(rows.strict), BY_RULES, rule_gaps(rows)).html()

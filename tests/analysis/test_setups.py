@@ -217,6 +217,7 @@ def test_a_length_from_which_on_a_setup_is_better() -> None:
 # Replies that are missing
 
 
+@pytest.mark.slow
 def test_a_setup_that_refuses_long_prompts_is_not_better(demo: list[SetupResult]) -> None:
     (refuses,) = [one for one in demo if "refused" in one.setup.name]
     assert refuses.verdict == "cannot tell"

@@ -46,6 +46,7 @@ def run(tmp_path: Path, suite: Path) -> Path:
     return make_run(tmp_path / "run", suite)
 
 
+@pytest.mark.slow
 def test_a_bundle_says_what_the_run_says(run: Path, tmp_path: Path) -> None:
     write_bundle(bundle_of([run]), tmp_path / "b.zip")
     bundle = read_bundle(tmp_path / "b.zip")

@@ -92,6 +92,7 @@ def test_another_suite(run: Path, tmp_path: Path, checks: Checks) -> None:
         checks(run, (tmp_path / "run",))
 
 
+@pytest.mark.slow
 def test_a_suite_with_clusters_is_that_of_a_run_without_them(tmp_path: Path, suite: Path, checks: Checks) -> None:
     clustered = make_suite(tmp_path / "clustered")
     add_facets(clustered, {f"passkey/{number}": {"cluster": "a town"} for number in range(6)})

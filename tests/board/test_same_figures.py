@@ -122,6 +122,7 @@ def _differences(rows: pl.DataFrame, report: Results, board: Table, files: dict[
                     assert [one.difference, one.interval.low, one.interval.high, one.p_value] == pytest.approx(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_ranks_in_a_report_and_on_a_board_are_of_the_same_random_signs(
     shared: bool, monkeypatch: pytest.MonkeyPatch

@@ -83,6 +83,7 @@ def test_twins_have_one_rank_whatever_else_is_on_the_board() -> None:
     assert difference(alike, "a", "b").gap.p_value == 1.0
 
 
+@pytest.mark.slow
 def test_lengths_that_do_not_count_change_no_difference() -> None:
     two = made_rows({"a": 0.8, "b": 0.2}, items=12, lengths=(512, *LENGTHS), seed=3)
     fewer = two.filter(~((pl.col("length") == 512) & (pl.col("model") == "b")))

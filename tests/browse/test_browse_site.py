@@ -125,6 +125,7 @@ def test_a_failure_leaves_the_old_pages(made: Made, tmp_path: Path, monkeypatch:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 def test_a_large_folder_is_announced_before_it_is_written(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def test_parts_are_the_prompt_whatever_their_marks(suite: BuiltSuite) -> None:
         assert joined(found, texts) == joined(sample.parts, texts)
 
 
+@pytest.mark.slow
 def test_the_hidden_pair_in_question_is_gold_and_the_others_are_distractors(suite: BuiltSuite) -> None:
     count = 0
     for sample in suite.samples(tasks=["kv_retrieval"]):

@@ -53,6 +53,7 @@ def test_two_runs_stand_side_by_side_under_their_sample(made: Made) -> None:
         assert differ(entry) == (abs(one - other) >= 0.5)
 
 
+@pytest.mark.slow
 def test_samples_come_by_task_length_and_number(made: Made, tmp_path: Path) -> None:
     rows = [entry.row for entry in read_replies(made.runs[:1]).entries]
     assert [(row.task, row.length) for row in rows] == sorted((row.task, row.length) for row in rows)
@@ -86,6 +87,7 @@ def test_a_suite_that_moved_is_found_by_its_fingerprint_or_missed(made: Made, tm
     assert "was not found" in read_replies([run], [other]).notes[0]
 
 
+@pytest.mark.slow
 def test_rows_files_have_scores_and_say_that_they_have_no_texts(made: Made, tmp_path: Path) -> None:
     api.rows(list(made.runs), out=tmp_path / "rows.parquet")
     found = read_replies([tmp_path / "rows.parquet"])

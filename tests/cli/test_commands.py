@@ -102,6 +102,7 @@ def test_scoring_a_file_from_outside(call: Call, tmp_path: Path) -> None:
     assert "1 of 2 rows differ" in err
 
 
+@pytest.mark.slow
 def test_lists(call: Call) -> None:
     for kind in ("suites", "tasks", "metrics", "boards", "models"):
         assert call("list", kind)[0] == 0
@@ -165,6 +166,7 @@ def test_a_paid_model_is_not_started_where_nobody_can_answer(
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").rglob("replies.sqlite"))
 
 
+@pytest.mark.slow
 def test_positions_without_any_depth_say_so(call: Call) -> None:
     out = ("--out", "run", "--corpus", "world", "--tokenizer", "words", "--yes")
     assert call("run", "passage_count", "--model", "fathom/lexical", *SMALL, *out)[0] == 0

@@ -59,6 +59,7 @@ def test_the_answer_is_one_sentence(compared: Compared) -> None:
     )
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_name_are_two_lines(runs: Path) -> None:
     rows = load(sorted(runs.iterdir()))
     assert rows["variant"].unique().sort().to_list() == ["ckpt-1", "ckpt-2"]

@@ -43,6 +43,7 @@ def test_a_line_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
     assert_frame_equal(draws(path), whole)
 
 
+@pytest.mark.slow
 def test_budgets_share_fits_and_change_no_figure() -> None:
     methods, splits = ("minilongbench", "sampled"), SPLITS[:1]
     together, *apart = (

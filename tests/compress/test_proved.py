@@ -80,6 +80,7 @@ def test_the_value_of_a_draw_has_the_score_on_all_items_as_its_mean() -> None:
     assert mean == pytest.approx(float(shares @ scores))
 
 
+@pytest.mark.slow
 def test_probabilities_are_those_of_the_draws_and_none_is_too_small() -> None:
     spread = DESIGN.known.spread
     first = np.zeros(120)

@@ -264,6 +264,7 @@ def test_items_until_intervals_are_narrow() -> None:
     assert float((widths.high - widths.low)[:, 0].mean() / 2) <= 0.05
 
 
+@pytest.mark.slow
 def test_items_until_intervals_are_narrow_with_gaps() -> None:
     matrix = made_scores(12, 200, seed=1)
     scores = np.where(np.random.default_rng(0).random(matrix.scores.shape) < 0.1, np.nan, matrix.scores)

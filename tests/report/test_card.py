@@ -61,6 +61,7 @@ def test_a_measured_row_names_the_released_rule_that_scored_it(tmp_path: Path) -
     assert made.how.port == "hundred/last_uuid"
 
 
+@pytest.mark.slow
 def test_every_format_has_the_same_scores(run: Path, tmp_path: Path) -> None:
     printed = written(
         tmp_path / "p.csv",
@@ -127,6 +128,7 @@ def test_equal_scores_under_both_rules_are_one_row() -> None:
     assert with_both_rules([strict], [lacking]) == [strict]
 
 
+@pytest.mark.slow
 def test_check_fails_if_a_printed_score_is_not_reproduced(run: Path, tmp_path: Path, call: Call) -> None:
     own = {"model": "fathom/lexical", "benchmark": "passkey", "task": "passkey", "length": "1k", **MAKER}
     for value, code in (("100", 0), ("10", 1)):
@@ -173,6 +175,7 @@ def test_an_unknown_model_is_an_error_that_names_those_that_ran(run: Path) -> No
         api.card("nobody/nothing")
 
 
+@pytest.mark.slow
 def test_scores_stand_beside_those_without_faulty_items(run: Path, tmp_path: Path) -> None:
     rows = api.rows(run)
     item = rows.filter(length=1024)["item"][0]

@@ -123,6 +123,7 @@ def test_tables_with_shares_or_intervals_have_one(found: list[Table]) -> None:
         assert bool(table.divided_by) is bool(named)
 
 
+@pytest.mark.slow
 def test_differences_are_over_what_is_shared_and_scores_over_what_is_scored(found: list[Table]) -> None:
     over = {table.name: table.divided_by for table in found}
     assert over["headline"] == "Denominator: scored; Difference: shared; Scored: asked."

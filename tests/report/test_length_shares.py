@@ -16,6 +16,7 @@ from fathom.report.shares import AREA
 from fathom.types import FathomError
 
 
+@pytest.mark.slow
 def test_markers_have_the_area_of_their_share_and_the_dashed_line_is_the_mean_over_samples(tmp_path: Path) -> None:
     rows = make_rows(models=1, tasks=1, items=20, failures=False).with_columns(pl.col("value").fill_null(0.0))
     shortest = rows["length"].min()

@@ -59,6 +59,7 @@ def test_the_table_says_what_was_removed_for_whom(results: Results) -> None:
     assert f"excluded {gone} of {questions} questions for all models" in said(results)
 
 
+@pytest.mark.slow
 def test_a_mean_is_over_the_questions_that_are_left(rows: pl.DataFrame, results: Results) -> None:
     kept = known_filter(rows).rows.filter(
         (pl.col("model") == LARGE.model) & (pl.col("task") == "single_doc_qa") & (pl.col("length") == 2048)
@@ -112,6 +113,7 @@ def test_rows_that_are_all_closed_book_are_refused(rows: pl.DataFrame) -> None:
         measure(rows.filter(pl.col("length") == 0))
 
 
+@pytest.mark.slow
 def test_a_task_whose_questions_are_all_known_says_so(rows: pl.DataFrame) -> None:
     known = (pl.col("task") == "multi_doc_qa") & (pl.col("length") == 0)
     certain = rows.with_columns(

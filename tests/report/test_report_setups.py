@@ -74,6 +74,7 @@ def test_the_section_comes_first_and_is_open(page: str) -> None:
     assert "Compared with the whole prompt: " in page
 
 
+@pytest.mark.slow
 def test_without_setups_there_is_no_section(found: tuple[pl.DataFrame, ComparedSetups]) -> None:
     report = measured(found[0])
     assert "setups" not in report.numbers()
@@ -105,6 +106,7 @@ def test_trained_setups_have_tables_of_their_own(made: Report) -> None:
     assert len(report.results.ranked) == 4
 
 
+@pytest.mark.slow
 def test_the_main_table_has_gain_cost_and_verdict(made: Report, found: tuple[pl.DataFrame, ComparedSetups]) -> None:
     main = table(made, "setups-1")
     results = [found[1].reference, *(one for one in found[1].others if not one.setup.trained)]

@@ -24,6 +24,7 @@ def results_of(costs: dict[str, float | None]) -> Results:
     return measure(to_frame(rows))
 
 
+@pytest.mark.slow
 def test_a_report_has_prices_beside_right_answers_and_says_which_ways_are_dominated() -> None:
     first, *_ = SECTION.tables(results_of({"good": 0.01, "cheap": 0.002, "bad": 0.02}))
     assert [str(column.label) for column in first.columns][-2:] == ["Dollars", "Frontier"]
@@ -41,6 +42,7 @@ def test_a_way_without_a_price_is_named() -> None:
     assert "No price is known of m · cheap" in first.about
 
 
+@pytest.mark.slow
 def test_the_chart_against_dollars_joins_the_ways_on_the_frontier() -> None:
     chart = PANELS.draw(results_of({"good": 0.01, "cheap": 0.002, "bad": 0.02}))[-1]
     assert chart.title == "Against the dollars of a question"

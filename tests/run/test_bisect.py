@@ -156,6 +156,7 @@ def test_a_fault_of_a_is_one_of_a() -> None:
     assert (found.named.fault, found.named.side, found.named.layer) == ("sliding window", "A", "stack")
 
 
+@pytest.mark.slow
 def test_the_length_from_which_prompts_are_cut_is_between_those_that_are_shown() -> None:
     found = compared(Fault(), Fault(cut=6000))
     whole = [row.length for row in found.lengths if row.tokens_b == row.tokens_a]
@@ -192,6 +193,7 @@ def test_few_requests_decide_nothing() -> None:
     assert found.requests <= 60
 
 
+@pytest.mark.slow
 def test_the_first_token_that_differs_is_shown_with_its_log_probabilities() -> None:
     first = compared(Fault(), Fault(window=2048)).first
     assert first is not None
@@ -200,6 +202,7 @@ def test_the_first_token_that_differs_is_shown_with_its_log_probabilities() -> N
     assert first.logprob_b is not None
 
 
+@pytest.mark.slow
 def test_a_comparison_resumes_without_asking_again() -> None:
     with servers(Fault(), Fault(window=2048)) as (first, second, urls):
         api.bisect("vllm/tiny", **urls, lengths=lengths_of(LONGEST), out="out")

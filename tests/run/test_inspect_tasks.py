@@ -163,6 +163,7 @@ def test_a_second_prompt_is_a_conversation_of_its_own(tmp_path: Path) -> None:
     assert "The end." not in message.text
 
 
+@pytest.mark.slow
 def test_logs_say_what_scorers_need_and_those_of_earlier_versions_among_the_facets() -> None:
     from inspect_ai.model import ModelName
     from inspect_ai.scorer import Target

@@ -59,6 +59,7 @@ def test_both_ways_and_how_often_they_agree(
     assert "likelihood, pairs" in Path("report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_is_told_of_without_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

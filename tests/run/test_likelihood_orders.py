@@ -82,6 +82,7 @@ def test_perplexity_is_what_it_is_called() -> None:
     assert least_perplexed({(2, 1): (-2.0, 2), (1, 2): (-1.0, 1)}) == ((1, 2), (2, 1))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5), st.data())
 def test_the_best_chain_is_the_best_of_all_orders(segments: int, data: st.DataObject) -> None:
     names: list[Name] = [

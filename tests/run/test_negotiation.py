@@ -212,6 +212,7 @@ def test_whoever_gives_up_says_what_doctor_knows(faults: Faults, name: str, word
             ask_model(asking, [Prompt("a", "hello")], cap=5)
 
 
+@pytest.mark.slow
 def test_a_server_that_prompts_end_has_a_window_and_a_page_is_none() -> None:
     async def gives_up(url: str, window: int | None, last: str = "out of memory") -> None:
         client = open_inspect_client(Settings("openai/tiny", base_url=url, window=window))

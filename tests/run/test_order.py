@@ -53,6 +53,7 @@ def test_at_any_moment_two_cells_differ_by_at_most_one_group(samples: list[Sampl
                 assert abs(share - other) <= max(largest[first], largest[second]) + 1e-9
 
 
+@pytest.mark.slow
 @given(suites())
 def test_questions_on_one_context_stay_together_and_every_sample_is_asked_once(samples: list[Sample]) -> None:
     order = even_order(samples)

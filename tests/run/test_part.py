@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from run_suites import make_suite
 
 from engine_calls import run
@@ -37,6 +38,7 @@ def test_a_run_that_stopped_early_says_how_much_was_asked_and_that_its_order_is_
     assert unfinished([folder]) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_says_that_its_order_need_not_be_random(tmp_path: Path) -> None:
     folder = stopped(tmp_path)
     assert asked_so_far(folder) == f"asked was 40% of every task and length, {OF_SUITE}"
@@ -72,6 +74,7 @@ def test_the_order_of_runs_of_earlier_versions_is_not_known(tmp_path: Path) -> N
     assert asked_so_far(folder).endswith(UNKNOWN)
 
 
+@pytest.mark.slow
 def test_a_share_is_rounded_down_so_that_all_is_said_of_all_only(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 300), tmp_path / "run"
     run(suite, "fathom/first", out=out)

@@ -75,6 +75,7 @@ def test_a_budget_ends_it_and_what_is_ahead_of_each_model_is_confirmed_once(suit
     assert search_best(suite, [BEST, GUESS], tmp_path / "no", budget=1).items == (1, 1)
 
 
+@pytest.mark.slow
 def test_one_model_and_unknown_servers_are_refused(suite: Path, tmp_path: Path) -> None:
     with pytest.raises(FathomError, match=f"there is one: {BEST}"):
         search_best(suite, [BEST], tmp_path / "out")

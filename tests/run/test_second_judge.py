@@ -62,6 +62,7 @@ def judged(folder: Path, asked: Callable[[Callable[[str], str]], Judge]) -> Path
     return run
 
 
+@pytest.mark.slow
 def test_a_known_shift_is_measured_and_the_score_of_the_run_stays(tmp_path: Path, asked: Callable[..., Judge]) -> None:
     run = judged(tmp_path / "run", asked)
     before = api.rows(run)["value"].mean()
@@ -88,6 +89,7 @@ def test_a_judge_that_agrees_shifts_nothing(tmp_path: Path, asked: Callable[...,
     assert shift.interval.low < 0 < shift.interval.high
 
 
+@pytest.mark.slow
 def test_the_same_model_is_asked_with_a_second_prompt(tmp_path: Path, asked: Callable[..., Judge]) -> None:
     run = judged(tmp_path / "run", asked)
     judge = asked(by_number(lambda number: True))
@@ -100,6 +102,7 @@ def test_the_same_model_is_asked_with_a_second_prompt(tmp_path: Path, asked: Cal
     assert (judges(run), second_judges(run)) == (("lab/first",), ("second-prompt:lab/first",))
 
 
+@pytest.mark.slow
 def test_a_second_judge_is_compared_only_with_the_first_whose_sample_it_has(
     tmp_path: Path, asked: Callable[..., Judge]
 ) -> None:
@@ -129,6 +132,7 @@ def test_every_study_runs_from_the_command_line_and_says_what_it_lacks(
         assert (code, "lab/second" in out) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_sample_is_drawn_by_its_seed_and_a_larger_one_has_the_smaller(
     tmp_path: Path, asked: Callable[..., Judge]
 ) -> None:
@@ -185,6 +189,7 @@ def test_the_second_prompt_has_all_texts_once_and_the_request_before_them() -> N
     assert request_first("Nothing quoted.") == "Nothing quoted."
 
 
+@pytest.mark.slow
 def test_a_card_shows_how_much_the_judge_moves_a_score(tmp_path: Path, asked: Callable[..., Judge]) -> None:
     run = judged(tmp_path / "run", asked)
     asked(by_number(lambda number: number % 4 > 1))

@@ -62,6 +62,7 @@ def test_three_parts_are_the_prompt_and_the_question_comes_last(suite: Path) -> 
         assert len(split.after) < 1_000
 
 
+@pytest.mark.slow
 def test_passages_of_numbered_texts_have_their_headings(suite: Path) -> None:
     built = open_suite(suite)
     sample = next(one for one in built.samples() if one.task == "single_doc_qa")

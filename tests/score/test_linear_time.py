@@ -17,8 +17,10 @@ from fathom.score.unwrapping import readable, unwrapped
 from linear_time import assert_linear, seconds
 
 KEY = "a1b2c3d4-0000-4000-8000-123456789abc"
-PIECES = ("1", " ", "{'a': ", "'", "…?")
-MORE_PIECES = ("- but B.\n", "?", "(", "\n", "a ", "A1, ", "图", "</s>", "x: person-other\n", "not ")
+PIECES = ("1", " ")
+MORE_PIECES = (
+    "{'a': ", "'", "…?", "- but B.\n", "?", "(", "\n", "a ", "A1, ", "图", "</s>", "x: person-other\n", "not ",
+)  # fmt: skip
 GOLD: dict[str, tuple[ScoringRow, ...]] = {
     "ada/bestanswer": (ScoringRow("", ["A7"], extra={"num_choice": 12}),),
     "ada/tsort": (ScoringRow("", ["[2, 1, 4, 3]"]),),

@@ -353,6 +353,7 @@ def test_a_folder_that_may_be_listed_and_not_searched_costs_that_folder_only(
     assert found.problems == (f"{tmp_path / 'shut'}: the folder cannot be searched: Permission denied",)
 
 
+@pytest.mark.slow
 def test_many_rows_of_one_text_are_one_document(tmp_path: Path) -> None:
     rows = [longbench("A paper.", f"Who is {number % 3000}?", [str(number)]) for number in range(6000)]
     put(tmp_path, "qasper.jsonl", jsonl(rows))

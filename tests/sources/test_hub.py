@@ -518,6 +518,7 @@ def wait_for_part(hub: LoopbackHub, folder: Path, size: int) -> None:
     until(lambda: sum(part.stat().st_size for part in parts(folder)) == size)
 
 
+@pytest.mark.slow
 def test_kill_9_loses_nothing_that_came(hub: LoopbackHub, tmp_path: Path) -> None:
     source = source_of("large.jsonl", revision=hub.publish({"large.jsonl": LARGE}))
     hub.fail("GET", "large.jsonl", stall=150_000)

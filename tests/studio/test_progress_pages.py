@@ -149,6 +149,7 @@ def rate(one: Browser, id: str, **levels: str) -> Any:
     return one.send(f"/quality/{id}", f"/quality/{id}", **(LEVELS | levels))
 
 
+@pytest.mark.slow
 def test_ratings_are_blind(browser: Any, studio: Store) -> None:
     now = accepted(studio)
     answer = Prediction("lab/closed", ("Ida", "at six"), closed_book=True, score=1.0)
@@ -232,6 +233,7 @@ def test_the_history_has_time_and_cost_of_decided_states(browser: Any, studio: S
     assert "answer review</th>" in browser("ray").page("/samples/s-1/history")
 
 
+@pytest.mark.slow
 def test_tables_of_the_command(browser: Any, call: Call, studio: Store, place: str, tmp_path: Any) -> None:
     accepted(studio)
     for name in ("ed", "ada"):

@@ -178,7 +178,9 @@ def test_from_each_reachable_state_somebody_can_go_on_until_it_is_accepted(polic
         assert named == sorted(onward) or (not named and onward and outlook(sample, people))
 
 
-@pytest.mark.parametrize(("policy", "group"), ALL)
+@pytest.mark.parametrize(
+    ("policy", "group"), [pytest.param(*case, marks=pytest.mark.slow if case[0] == "four" else ()) for case in ALL]
+)
 def test_an_expert_who_neither_wrote_nor_reviewed_is_always_left_to_decide(policy: PolicyName, group: Group) -> None:
     people = staff(policy, group)
     for sample in walked(people):

@@ -142,6 +142,7 @@ def test_unsent_drafts_are_of_one_person(browser: Any, studio: Store) -> None:
     assert cy.post("/drafts/s-2/review", **fields).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_known_tag_and_a_cookie_of_nobody_open_nothing(app: Any, studio: Store) -> None:
     to_answer_review(studio)
     client = TestClient(app, follow_redirects=False)

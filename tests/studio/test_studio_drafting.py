@@ -185,6 +185,7 @@ def test_no_reply_raises(text: str) -> None:
     assert not found.candidates
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=5),

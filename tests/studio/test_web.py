@@ -250,6 +250,7 @@ def test_changed_prompts_go_to_the_expert_and_who_changed_them_has_written(brows
     assert f"{page}/review" not in ann.forms(page)
 
 
+@pytest.mark.slow
 def test_of_many_edits_at_two_servers_one_wins_and_the_others_merge(app: Any, store: Store, place: str) -> None:
     create(store)
     Browser(app).log_in("ann").send("/samples/s-1", "/samples/s-1/select")

@@ -95,6 +95,7 @@ def test_distractors_of_the_same_question_stand_at_every_length(suite: BuiltSuit
 # Lengths
 
 
+@pytest.mark.slow
 def test_the_same_questions_stand_at_every_length_with_the_answers_of_the_shorter_ones(suite: BuiltSuite) -> None:
     by_item: dict[str, list[Sample]] = {}
     for sample in suite.samples():

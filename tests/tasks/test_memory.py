@@ -66,6 +66,7 @@ def test_the_gold_is_right_its_near_misses_and_the_whole_conversation_are_wrong(
             assert (TASK.score(reply, sample).value, TASK.score(reply, sample).valid) == (0, False)
 
 
+@pytest.mark.slow
 def test_the_fact_and_its_near_misses_are_there_and_the_question_does_not_give_it_away(built: BuiltSuite) -> None:
     for sample, prompt in prompts(built):
         text, _, question = prompt.rpartition("\n\n")
@@ -158,6 +159,7 @@ def test_a_reply_may_say_what_was_corrected(built: BuiltSuite) -> None:
                 assert TASK.score(form.format(other, value), sample).value == 0, form
 
 
+@pytest.mark.slow
 def test_conversations_of_a_million_tokens_have_enough_facts() -> None:
     facts = other_facts(Random(1))
     count = (TOWNS - OWN_TOWNS) * len(WORKS) * len(ATTRIBUTES)

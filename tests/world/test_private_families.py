@@ -184,6 +184,7 @@ def test_a_fault_of_a_rule_is_named_with_its_line(rules: str, message: str, tmp_
         prove_private(tmp_path, ["T3.2"], ["en"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_a_rule_may_use_new_ones_and_those_that_are_missing_are_packaged(tmp_path: Path) -> None:
     (tmp_path / "en.txt").write_text(

@@ -64,7 +64,14 @@ SETTINGS = [
 
 
 @each_language
-@pytest.mark.parametrize(("code", "setting"), SETTINGS, ids=str)
+@pytest.mark.parametrize(
+    ("code", "setting"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow if case[0] == "T6.3" or case[1] == {"density": 0.1} else ())
+        for case in SETTINGS
+    ],
+    ids=str,
+)
 def test_at_every_end_of_a_dial_the_answer_follows_from_the_text(
     code: str, setting: dict[str, Facet], language: Language
 ) -> None:
@@ -73,6 +80,7 @@ def test_at_every_end_of_a_dial_the_answer_follows_from_the_text(
         assert gold == read, number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", HEEDED)
 def test_ends_of_any_two_dials_go_together(code: str) -> None:
     ends = [setting for own, setting in SETTINGS if own == code]
@@ -82,6 +90,7 @@ def test_ends_of_any_two_dials_go_together(code: str) -> None:
                 assert OF[code].facts(code, 3, number, dials_of(first | second))
 
 
+@pytest.mark.slow
 def test_a_twin_with_one_near_paper_exists_for_every_item() -> None:
     for number in range(150):
         sides = [OF["T6.2"].facts("T6.2", 3, number, Dials(near=1, counterfactual=twin)) for twin in (False, True)]
@@ -222,6 +231,7 @@ def words_of(text: str, language: Language) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @each_language
 def test_a_question_in_other_words_shares_none_with_its_evidence_and_a_literal_one_does(language: Language) -> None:
     for number in range(60):
@@ -306,6 +316,7 @@ def prompts_of(built: BuiltSuite, task: str, length: int) -> list[tuple[dict[str
     ]
 
 
+@pytest.mark.slow
 def test_rows_name_the_settings_of_their_item_and_only_dials_that_the_task_heeds(built: BuiltSuite) -> None:
     frame = pl.read_parquet(built.folder / "samples.parquet").filter(pl.col("length") > 0)
     for row in frame.iter_rows(named=True):
@@ -347,6 +358,7 @@ def test_spread_and_order_say_where_the_evidence_stands(built: BuiltSuite) -> No
                 assert gap <= sum(len(passage.title) + len(passage.text) + 9 for passage in used)
 
 
+@pytest.mark.slow
 def test_equal_seeds_and_dials_build_equal_suites(tmp_path: Path) -> None:
     folders = []
     for out in ("a", "b"):

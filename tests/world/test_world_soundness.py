@@ -52,6 +52,7 @@ def test_no_effect_is_told_in_an_earlier_paper_than_its_cause() -> None:
             assert all(days.get((paper.town, cause), paper.day) <= paper.day for cause, _ in paper.links)
 
 
+@pytest.mark.slow
 def test_neither_acts_nor_other_papers_of_the_towns_tell_the_order_of_events() -> None:
     right: dict[str, list[bool]] = {"act": [], "first paper": [], "last paper": []}
     for number in range(100):
@@ -74,6 +75,7 @@ def test_no_defect_is_of_a_part_that_a_quay_or_a_bridge_lacks() -> None:
         assert not re.search(lacking, " ".join(grammar(language)["defects"]))
 
 
+@pytest.mark.slow
 def test_how_often_all_papers_tell_of_works_says_nothing_of_their_order_in_the_district() -> None:
     for number in range(10):
         facts = OF["T6.3"].facts("T6.3", 2, number, DIALS)
@@ -101,6 +103,7 @@ def test_no_statement_of_a_list_betrays_that_another_one_is_false(code: str) -> 
         assert len(builders) == len({(town, work) for town, work, _ in builders})
 
 
+@pytest.mark.slow
 @each_language
 def test_a_date_is_a_market_day_in_a_whole_context_or_it_is_none(language: Language) -> None:
     for number in range(30):
@@ -124,6 +127,7 @@ def test_no_day_has_two_entries_of_the_article_asked_for() -> None:
         assert "week" not in text
 
 
+@pytest.mark.slow
 def test_only_the_work_betrays_a_wrong_builder() -> None:
     for number in range(40):
         facts = OF["T7.3"].facts("T7.3", 2, number, DIALS)

@@ -188,6 +188,7 @@ def test_records_of_a_rule_identify_what_is_asked() -> None:
     assert solved("T10.1", "en", problem, [Passage(first.key, first.text)]) != problem.answers
 
 
+@pytest.mark.slow
 def test_the_place_of_the_turn_that_is_asked_about_is_the_answer_as_seldom_as_any_option() -> None:
     own = []
     for number in range(600):
