@@ -91,7 +91,7 @@ def no_process_stays() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def logs_of_servers_stay_in_their_test() -> Iterator[None]:
-    """A server that ran in the process of a test logs to a stream that ended with the test; others must not."""
+    """Put back what a server in this process changed: it logs to a stream that ends with the test."""
     logs = [logging.getLogger(name) for name in ("fathom.board", "fathom.studio", "fathom.server", "uvicorn.error")]
     before = [(log.handlers, log.propagate, log.level) for log in logs]
     yield

@@ -23,16 +23,27 @@ FACTOR = LENGTHS[-1] // 256
 RULES = {
     "none": "none",
     "pi": f"pi&factor={FACTOR}",
+    "ntk": f"ntk&factor={FACTOR}",
     "yarn": f"yarn&factor={FACTOR}",
+    "abf": "abf",
     "rerope window=128": "rerope&window=128",
+    "leaky window=128 group=16": "leaky&window=128&group=16",
     "selfextend window=128, tuned": "selfextend&window=128&group=16",
     "dca chunk=192 local=32": "dca&chunk=192&local=32",
     "streaming sinks=4 window=252": "streaming&sinks=4&window=252",
 }
 SETUPS = (
-    *("pi", "yarn", "rerope?window=128", "selfextend?window=128&group=16|32"),
+    *(
+        "pi",
+        "ntk",
+        "yarn",
+        "abf",
+        "rerope?window=128",
+        "leaky?window=128&group=16",
+        "selfextend?window=128&group=16|32",
+    ),
     *("dca?chunk=192&local=32", "streaming?sinks=4&window=252"),
-    *("yarn+snapkv?budget=128", "yarn+fp8"),
+    *("yarn+snapkv?budget=128", "yarn+recent?budget=128", "yarn+fp8"),
     *("retrieval?top=1&passage=32", "retrieval?top=4&passage=32"),
 )
 SCRIPT = """
@@ -62,7 +73,7 @@ def compared(folder: Path, *setups: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # runs of 80 prompts of each setup, some tuned, and the times of each model
+@pytest.mark.timeout(1200)  # nineteen runs of 80 prompts and the times of twelve models
 def test_scores_times_and_verdicts_are_those_of_the_rule(tmp_path: Path) -> None:
     found = compared(tmp_path, *SETUPS)
     assert len(found) == 1 + len(SETUPS)

@@ -500,7 +500,7 @@ def design_of(scores: Floats, groups: Sequence[str]) -> Design:
     clusters = clusters_of(values[:, None], [name for name, here in zip(groups, known.tolist(), strict=True) if here])
     total, count = len(values), len(clusters.totals)
     alone = float(values.var(ddof=1)) / total if total > 1 else math.nan
-    if total > 1 and values.min() == values.max():
+    if total > 1 and np.ptp(values) == 0:
         alone = 0.0  # the mean of equal values may differ from them in the last digit
     if count < 2 or not alone > 0:
         return Design(total, count, math.nan, math.nan, alone)
